@@ -39,9 +39,19 @@ export default defineConfig(({ mode }) => {
     define: {
       GATEWAY_COLUMNS: JSON.stringify(pageColumnsFor(mode === 'console' ? 'operators' : 'holders')),
     },
-    plugins: [compressed(outDir)],
+    plugins: [...(mode === 'customer' ? [withStatusLine] : []), compressed(outDir)],
   };
 });
+
+/** Customers fetch this script from their gateway: it has an address that they know. */
+const withStatusLine: Plugin = {
+  name: 'status line',
+  generateBundle() {
+    const fileName = 'status-line.mjs';
+    const source = readFileSync(join(import.meta.dirname, '../../clients', fileName), 'utf8');
+    this.emitFile({ type: 'asset', fileName, source });
+  },
+};
 
 function compressed(dir: string): Plugin {
   return {

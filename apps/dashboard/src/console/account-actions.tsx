@@ -150,6 +150,41 @@ export function TakeBack({
   );
 }
 
+/** Undoes one entry exactly. The gateway refuses it if the entry was reversed before. */
+export function ReverseEntry({
+  account,
+  entry,
+  ...callbacks
+}: Props & { readonly entry: Sent<'bookingEntry'> }) {
+  const words = useWords();
+  const { id: reverses, created_at: bookedAt, amount_usd: amount } = entry;
+  return (
+    <ActionDialog
+      title={`Reverse ${reverses}`}
+      fields={words.fields}
+      changes={() => [balanceChange(account, formatUsd(-parseUsd(amount)))]}
+      facts={[
+        ['Reverses', reverses],
+        ['Amount', usdText(amount)],
+        ['Booked', bookedAt],
+        ['Account', account.name],
+        ...words.facts,
+      ]}
+      asksAtOnce
+      confirm="Reverse this entry"
+      isDangerous
+      run={(actionId) =>
+        call('POST /admin/accounts/:account_id/reversals', {
+          path: { account_id: account.id },
+          body: { reversal_id: actionId, reverses, ...words.given },
+        })
+      }
+      done={(booked) => <BalanceNow of={booked} />}
+      {...callbacks}
+    />
+  );
+}
+
 function adjust(
   account: Sent<'account'>,
   booked: {

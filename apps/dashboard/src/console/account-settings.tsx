@@ -75,6 +75,16 @@ function amount(
   );
 }
 
+const ANSWERS = [
+  ['yes', true],
+  ['no', false],
+  ['', null],
+] as const;
+
+function answerOf(value: boolean | null): string {
+  return ANSWERS.find(([, each]) => each === value)?.[0] ?? '';
+}
+
 /** The name of a table of prices begins with a letter. */
 function isFactor(prices: string): boolean {
   return /^\d/.test(prices);
@@ -127,6 +137,20 @@ export const ACCOUNT_SETTINGS: readonly Setting[] = [
       shown: (value) =>
         isFactor(value ?? '') ? decimalText(value ?? '') : (value ?? 'as for others'),
       problem: () => `Prices: a factor such as ${typedText('0.9')}, the name of a table, or empty.`,
+    },
+  ),
+  setting(
+    'members_see_balance',
+    {
+      name: 'Members see the balance',
+      unit: '',
+      hint: 'yes: in calls and on their page. no: in neither. Empty: in calls only.',
+    },
+    {
+      read: (typed) => ANSWERS.find(([answer]) => answer === typed.trim().toLowerCase())?.[1],
+      text: answerOf,
+      shown: (value) => answerOf(value) || 'in calls only',
+      problem: () => 'Members see the balance: yes, no, or empty.',
     },
   ),
   amount('allowance_usd', {

@@ -26,6 +26,7 @@ import {
 } from './account-actions.js';
 import { ACCOUNT_SETTINGS } from './account-settings.js';
 import { AccountKeys } from './account-keys.js';
+import { membersOf } from './account-members.js';
 import { CustomersView } from './customers-view.js';
 import { EntryList } from './ledger.js';
 import { SendPaymentLink } from './payment-actions.js';
@@ -76,7 +77,7 @@ export function AccountPage({ id }: { readonly id: string }) {
                 <p>
                   <a href={to(['ledger'], { account_id: id })}>Open in the ledger, with filters</a>
                 </p>
-                <EntryList key={changes} filters={{ account_id: id }} isOfOne />
+                <EntryList key={changes} filters={{ account_id: id }} changed={changed} />
               </>
             )}
             {part === 'statement' && <StatementOf id={id} key={changes} />}
@@ -146,7 +147,8 @@ function Head(props: {
     <div class="stack">
       <div>
         <p>
-          <a href={to(['accounts'])}>All accounts</a>
+          <a href={to(['accounts'])}>All accounts</a>{' '}
+          <a href={to(membersOf(account.id))}>Members and budgets</a>
         </p>
         <h2>
           {account.name}{' '}

@@ -15,6 +15,7 @@ import { Restoring } from '../shared/controls/restoring.js';
 import { route } from '../shared/api/router.js';
 import { Search } from '../shared/controls/search.js';
 import { Tabs } from '../shared/controls/tabs.js';
+import { AccountMembers } from './account-members.js';
 import { AccountPage } from './account.js';
 import { Accounts } from './accounts.js';
 import { Audit } from './audit.js';
@@ -99,7 +100,14 @@ const TABS: readonly Tab[] = [
   {
     path: 'accounts',
     label: 'Accounts',
-    content: ([id]) => (id === undefined ? <Accounts /> : <AccountPage key={id} id={id} />),
+    content: ([id, part]) =>
+      id === undefined ? (
+        <Accounts />
+      ) : part === 'members' ? (
+        <AccountMembers key={id} id={id} />
+      ) : (
+        <AccountPage key={id} id={id} />
+      ),
   },
   { path: 'keys', label: 'Keys', content: () => <Keys /> },
   { path: 'requests', label: 'Requests', content: () => <OperatorRequests /> },

@@ -1,19 +1,21 @@
 /** The ledger of all accounts. Its filters are in the address, so a view can be shared. */
 
+import { useState } from 'preact/hooks';
 import { BOOKING_NAMES, OpenedCharge } from '../shared/money/charge.js';
 import { FilterForm, emptyText, kindText } from '../shared/controls/filter-form.js';
 import type { Sent } from '../shared/api/gateway-types.js';
 import { PagedTable } from '../shared/controls/paged-table.js';
 import type { Column } from '../shared/controls/paged-table.js';
 import { pageLimit, usePages } from '../shared/api/pages.js';
-import { ExactMoney, Facts, optionOf } from '../shared/controls/parts.js';
+import { ExactMoney, Facts, Loaded, optionOf } from '../shared/controls/parts.js';
 import { useResource } from '../shared/api/resource.js';
 import { SaveCsv } from '../shared/controls/save-csv.js';
 import { route } from '../shared/api/router.js';
 import { dayAfter } from '../shared/text/times.js';
+import { ReverseEntry } from './account-actions.js';
 import { AccountLink, KeyName, nameOrId } from './account-link.js';
 import { nameOf, namedField } from './names.js';
-import { call } from './session.js';
+import { call, may } from './session.js';
 
 type Entry = Sent<'chargeEntry'> | Sent<'bookingEntry'>;
 
@@ -81,9 +83,14 @@ export interface EntryFilters {
   readonly model?: string;
 }
 
-/** @param props.isOfOne - Whether all entries are of one account; its column is then left out. */
-export function EntryList(props: { readonly filters: EntryFilters; readonly isOfOne?: boolean }) {
-  const { filters, isOfOne = false } = props;
+/** On the page of one account, which gives `changed`, the column of accounts is left out. */
+export function EntryList(props: {
+  readonly filters: EntryFilters;
+  /** Called when a balance has changed. */
+  readonly changed?: () => void;
+}) {
+  const { filters, changed } = props;
+  const isOfOne = changed !== undefined;
   const { from = '', until = '', account_id, key_id, model } = filters;
   const kind = optionOf(KINDS, filters.kind);
   const query = {
@@ -130,7 +137,12 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
         )}
         idOf={(entry) => entry.id + entry.account_id}
         rowName="data-entry"
-        details={(entry) => () => <EntryDetails entry={entry} />}
+        details={(entry) => () => (
+          <>
+            <EntryDetails entry={entry} />
+            {isReversible(entry) && <Reverse entry={entry} changed={changed ?? list.reload} />}
+          </>
+        )}
         detailsOf="entry"
       />
     </>
@@ -139,6 +151,66 @@ export function EntryList(props: { readonly filters: EntryFilters; readonly isOf
 
 function given(text: string | undefined): string | null {
   return text === undefined || text === '' ? null : text;
+}
+
+/** What a provider of payments reported is undone by a refund there. */
+function isReversible(entry: Entry): entry is Sent<'bookingEntry'> {
+  return (
+    (entry.kind === 'top_up' || (entry.kind === 'adjustment' && entry.reason !== 'transfer')) &&
+    entry.amount_usd !== '0' &&
+    entry.counter !== `cash:${entry.actor}` &&
+    may('change')
+  );
+}
+
+function Reverse(props: { readonly entry: Sent<'bookingEntry'>; readonly changed: () => void }) {
+  const { entry, changed } = props;
+  const [isAsking, setIsAsking] = useState(false);
+  return (
+    <>
+      <p>
+        <button
+          type="button"
+          class="danger"
+          onClick={() => {
+            setIsAsking(true);
+          }}
+        >
+          Reverse this entry
+        </button>
+      </p>
+      {isAsking && (
+        <ReverseDialog
+          entry={entry}
+          onClose={() => {
+            setIsAsking(false);
+            changed();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Its account is loaded for the balance now; the entry has only the balance after it. */
+function ReverseDialog(props: {
+  readonly entry: Sent<'bookingEntry'>;
+  readonly onClose: () => void;
+}) {
+  const { entry, onClose } = props;
+  const { account_id: id } = entry;
+  const account = useResource(
+    `account ${id}`,
+    (signal) => call('GET /admin/accounts/:account_id', { path: { account_id: id }, signal }),
+    { isLive: false },
+  );
+  return (
+    <Loaded of={account} what="the account">
+      {(of) => (
+        <ReverseEntry account={of} entry={entry} onDone={account.reload} onClose={onClose} />
+      )}
+    </Loaded>
+  );
 }
 
 export function EntryDetails({ entry }: { readonly entry: Entry }) {
@@ -159,6 +231,7 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
     ['Reason', entry.reason],
     ['Reference', entry.reference],
     ['Note', entry.note],
+    ['Reverses', entry.reverses],
     ['By', entry.actor],
     ['Expires', entry.expires_at],
   ] as const;

@@ -66,7 +66,7 @@ function Traffic({ gateway }: { readonly gateway: Replica }) {
     <section class="card" aria-label="Traffic">
       <h2>Traffic of this replica</h2>
       <p class="quiet">
-        Requests for models since <Time iso={since} />. A client gets 529 for a 429 of the upstream.
+        Requests for models since <Time iso={since} />.
       </p>
       <dl class="grid">
         <Figure name="First byte, median">{milliseconds(firstByte.p50)}</Figure>

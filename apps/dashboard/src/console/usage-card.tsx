@@ -43,12 +43,25 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
                 'key',
                 'endpoint',
                 'upstream',
-                'session',
+                'member',
+                'group',
                 'tag',
+                'session',
                 'client',
                 'error',
               ]
-            : ['model', 'key', 'endpoint', 'upstream', 'session', 'tag', 'client', 'error']
+            : [
+                'model',
+                'key',
+                'endpoint',
+                'upstream',
+                'member',
+                'group',
+                'tag',
+                'session',
+                'client',
+                'error',
+              ]
         }
         nameOf={(dimension, value) =>
           dimension === 'account' || dimension === 'key' ? nameOf(value) : undefined

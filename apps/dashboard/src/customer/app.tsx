@@ -15,8 +15,11 @@ import { Tabs } from '../shared/controls/tabs.js';
 import { CheckUsage } from './check.js';
 import { Connect } from './connect.js';
 import { Home } from './home.js';
+import { KeyLinkCard } from './key-link.js';
 import { Keys } from './keys.js';
 import { Ledger } from './ledger.js';
+import { showsAccount } from './limits.js';
+import { CustomerMembers } from './members.js';
 import { Notices } from './notices.js';
 import { Payments } from './payments.js';
 import { Prices } from './prices.js';
@@ -59,6 +62,7 @@ export function App() {
         {failure !== undefined && <FailureNote failure={failure} what="signing you out" />}
         {state.name === 'unknown' && <Restoring restore={restoreSession} />}
         {state.name === 'signed out' && <SignIn message={state.message} />}
+        {state.name === 'key link' && <KeyLinkCard link={state.link} />}
         {state.name === 'signed in' && <SignedIn key={state.keyId} />}
       </main>
     </>
@@ -115,7 +119,13 @@ const TABS: readonly Tab[] = [
       </section>
     ),
   },
-  { path: 'prices', label: 'Prices', content: ({ allowance }) => <Prices allowance={allowance} /> },
+  {
+    path: 'prices',
+    label: 'Prices',
+    content: (overview) => (
+      <Prices allowance={showsAccount(overview) ? overview.allowance : null} />
+    ),
+  },
   { path: 'check', label: 'Check my usage', content: () => <CheckUsage /> },
   { path: 'connect', label: 'Connect', content: () => <Connect /> },
   {
@@ -130,6 +140,12 @@ const TABS: readonly Tab[] = [
     // A read-only link may not read the list of keys.
     isFor: ({ key }) => key.scope === 'manage' && !isLink.peek(),
     content: ({ key }) => <Keys ownId={key.id} />,
+  },
+  {
+    path: 'members',
+    label: 'Members and budgets',
+    isFor: ({ key }) => key.scope === 'manage' && !isLink.peek(),
+    content: () => <CustomerMembers />,
   },
 ];
 
@@ -167,6 +183,7 @@ function SignedIn() {
         overview={overview}
         payments={payments}
         topUpUrl={gateway.value?.top_up_url}
+        hasLimits={current?.path === 'home' || WIDE.matches}
         isOpen={current?.path === 'home' && WIDE.matches}
       />
       <Tabs

@@ -1,4 +1,7 @@
-/** The charges of the key or of all keys, and the credits and corrections of the account. */
+/**
+ * The charges of the key or of all keys, and the credits and corrections of the account, where the
+ * page shows its money.
+ */
 
 import { useState } from 'preact/hooks';
 import { BOOKING_NAMES, BookingText, OpenedCharge, negated } from '../shared/money/charge.js';
@@ -12,6 +15,7 @@ import { useResource } from '../shared/api/resource.js';
 import { SaveCsv } from '../shared/controls/save-csv.js';
 import { changeQuery, route, to } from '../shared/api/router.js';
 import { dayAfter } from '../shared/text/times.js';
+import { showsAccount } from './limits.js';
 import { call } from './session.js';
 import { KeyName, useKeyNames } from './use-key-names.js';
 
@@ -37,7 +41,8 @@ const DAYS = [
 export function Ledger({ overview }: { readonly overview: Overview }) {
   const { may_see_account: seesAccount, is_shared: isShared } = overview;
   const { model = '', from = '', until = '' } = route.value.query;
-  const kind = optionOf(KINDS, route.value.query['kind']);
+  const ofAccount = showsAccount(overview);
+  const kind = ofAccount ? optionOf(KINDS, route.value.query['kind']) : 'charge';
   const of = seesAccount ? optionOf(OWNERS, route.value.query['of']) : 'key';
   const query = { kind, model, from, until: until && dayAfter(until), of };
   const list = usePages(JSON.stringify(query), (cursor, signal) =>
@@ -69,14 +74,14 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
       </div>
       {of === 'key' && isShared && (
         <p class="quiet">
-          These are the charges of this key, and the credits of the account. Charges of the other
-          keys of the account are not shown.
+          These are the charges of this key{ofAccount && ', and the credits of the account'}.
+          Charges of the other keys of the account are not shown.
         </p>
       )}
       <FilterForm
         fields={[...DAYS, { name: 'model', label: 'Model', offers }]}
         button="Filter"
-        kinds={KINDS}
+        {...(ofAccount ? { kinds: KINDS } : {})}
       />
       <FindRequest of={seesAccount ? 'account' : 'key'} />
       <div class="row no-print">
@@ -91,7 +96,7 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
         columns={columnsOf({ hasKeys: of === 'account', hasBalance, names })}
         empty={emptyText(
           {
-            '': kindText(KINDS, kind),
+            '': ofAccount ? kindText(KINDS, kind) : '',
             'the model': model,
             'the first day': from,
             'the last day': until,
@@ -107,7 +112,10 @@ export function Ledger({ overview }: { readonly overview: Overview }) {
                   charge={entry}
                   requestId={entry.request_id}
                   more={[
-                    ["Account's balance after it", <ExactMoney usd={entry.balance_after_usd} />],
+                    [
+                      "Account's balance after it",
+                      ofAccount ? <ExactMoney usd={entry.balance_after_usd} /> : null,
+                    ],
                   ]}
                 />
               )

@@ -10,7 +10,7 @@ import { callingEndpoints } from '../shared/api/endpoints.js';
 import type { ClientCalls, Sent } from '../shared/api/gateway-types.js';
 import { forgetPaying } from './paying.js';
 
-const LINK = /^#link=(.*)$/;
+const LINK = /^#(link|key)=(.*)$/;
 const LINK_PREFIX = 'gl_';
 const NO_LINK =
   'The address that you opened is not a read-only link, and was not used. Sign in with a key of your own, or ask for a link that begins with gl_.';
@@ -21,6 +21,8 @@ type SessionState =
   | { readonly name: 'unknown' }
   /** `message`: why the person has to sign in again. */
   | { readonly name: 'signed out'; readonly message: string | undefined }
+  /** A link that shows a key was opened, and the key was not asked for yet. */
+  | { readonly name: 'key link'; readonly link: string }
   | { readonly name: 'signed in'; readonly keyId: string; readonly readsOnly: boolean };
 
 export const session = signal<SessionState>({ name: 'unknown' });
@@ -35,8 +37,9 @@ let typedKey: string | undefined;
  * Takes the token of a link out of the address, so that it is neither in the history nor in a
  * screenshot.
  */
-let opened = LINK.exec(location.hash)?.[1];
-if (opened !== undefined) history.replaceState(null, '', location.pathname);
+const [, kind, token] = LINK.exec(location.hash) ?? [];
+let opened = kind === 'link' ? token : undefined;
+if (token !== undefined) history.replaceState(null, '', location.pathname);
 
 // If a link is opened in a tab that already shows this page, the browser does not load the page
 // again. This reload makes sure that nothing of the previous session stays on the screen.
@@ -46,6 +49,10 @@ addEventListener('hashchange', () => {
 
 /** Signs in with the opened link, or else asks whether the browser has a session. */
 export async function restoreSession(): Promise<Answer<unknown>> {
+  if (kind === 'key' && token !== undefined) {
+    session.value = { name: 'key link', link: token };
+    return { ok: true, value: undefined, text: '' };
+  }
   // A key would give the visitor all rights of its account, and whoever sent the link could make
   // the visitor pay for that account.
   if (opened !== undefined && !opened.startsWith(LINK_PREFIX)) {
@@ -122,6 +129,17 @@ function leave(message: string | undefined): void {
   forgetPaying();
   session.value = { name: 'signed out', message };
   location.hash = '';
+}
+
+/** Asks for the key of a link. The first time, the gateway makes it; there is no second time. */
+export async function openKeyLink(link: string): Promise<Answer<Sent<'openedKeyLink'>>> {
+  if (!SENDABLE.test(link)) {
+    return { ok: false, failure: { kind: 'unauthorized', message: 'this is not a link' } };
+  }
+  const callWith = callingEndpoints<ClientCalls>((path, given) =>
+    send(`${gatewayUrl}${path}`, { ...given, headers: { authorization: `Bearer ${link}` } }),
+  );
+  return callWith('POST /v1/dashboard/key-link', {});
 }
 
 /** Calls the gateway with the session. */

@@ -1,4 +1,7 @@
-/** The head of the page: whose key it is, its balance, how long that lasts, if the key works. */
+/**
+ * The head of the page: whose key it is, what is left of its budgets and caps or else of the
+ * balance, and whether the key works.
+ */
 
 import { useEffect } from 'preact/hooks';
 import { Amount, Figure } from '../shared/controls/figures.js';
@@ -9,6 +12,8 @@ import type { Resource } from '../shared/api/resource.js';
 import { DAY_MS } from '../shared/text/times.js';
 import { parseUsd } from '../shared/text/usd.js';
 import { countText } from '../shared/text/count-text.js';
+import { LimitBars, LimitHeadline, limitsOf, showsAccount } from './limits.js';
+import type { Limit } from './limits.js';
 import { ShareLink } from './links.js';
 import { PromoCode } from './promo-code.js';
 import { isLink } from './session.js';
@@ -17,25 +22,29 @@ import { creditsSeen } from './use-payments.js';
 import type { Payments } from './use-payments.js';
 
 type Overview = Sent<'accountOverview'>;
-type State = 'active' | 'cap used up' | 'empty' | 'disabled' | 'expired';
+type State = keyof typeof TONES;
 
 export function StandingCard(props: {
   readonly overview: Resource<Overview>;
   readonly payments: Resource<Payments | null>;
   /** The operator's shop, if there is one. */
   readonly topUpUrl: string | undefined;
+  /** Whether all budgets and caps are shown, not only the nearest one. */
+  readonly hasLimits: boolean;
   /** Whether what matters less is shown at first, too. */
   readonly isOpen: boolean;
 }) {
-  const { overview, payments, topUpUrl, isOpen } = props;
+  const { overview, payments, topUpUrl, hasLimits, isOpen } = props;
   const credits = creditsSeen.value;
   useEffect(() => {
     if (credits > 0) overview.reload();
   }, [credits]);
-  const canPay = payments.value !== undefined && payments.value !== null;
+  const paying = payments.value ?? undefined;
+  const ofAccount = overview.value === undefined || showsAccount(overview.value);
+  const balance = overview.value?.balance_usd ?? null;
   return (
-    <section class="card" aria-label="Balance">
-      {canPay && <ReturnNote payments={payments.value} />}
+    <section class="card" aria-label={ofAccount ? 'Balance' : 'Budget'}>
+      {paying !== undefined && <ReturnNote payments={paying} />}
       <Loaded of={overview} what="your balance">
         {(value) => (
           <div class="stack">
@@ -43,46 +52,54 @@ export function StandingCard(props: {
               <div>
                 <First of={value} />
                 <p>
-                  {stateOf(value) === 'empty' && canPay ? PAYING_ADVICE : ADVICE[stateOf(value)]}
+                  {stateOf(value) === 'empty' && ofAccount && paying !== undefined
+                    ? PAYING_ADVICE
+                    : ADVICE[stateOf(value)]}
                   <UsedUpCap of={value.key} />
+                  <UsedUpBudget of={value.key} />
                   {isLink.value && ' You opened a read-only link to this key.'}
                 </p>
               </div>
-              <dl id="figures">
-                {value.key.caps.slice(1).map((cap) => (
-                  <Figure key={cap.period} name={`Cap of this key ${PERIOD_TEXTS[cap.period]}`}>
-                    <CapLeft of={cap} />
-                  </Figure>
-                ))}
-                {value.key.caps.length > 0 && (
-                  <Amount name="Balance of the account" usd={value.balance_usd} />
-                )}
-                <Lasting of={value} />
-              </dl>
-              <div class="row">
-                {canPay && (
-                  <TopUpButton
-                    balanceUsd={value.balance_usd}
-                    limits={payments.value.limits}
-                    onStarted={payments.reload}
-                  />
-                )}
-                {!canPay && !(payments.isLoading && !isLink.value) && (
-                  <TopUpLink address={topUpUrl} />
-                )}
-              </div>
+              {balance !== null && (ofAccount || value.members_see_balance === true) && (
+                <dl id="figures">
+                  {(!ofAccount || leadingLimit(value) !== undefined) && (
+                    <Amount name="Balance of the account" usd={balance} />
+                  )}
+                  <Lasting of={value} balance={balance} />
+                </dl>
+              )}
+              {ofAccount && balance !== null && (
+                <div class="row">
+                  {paying !== undefined && (
+                    <TopUpButton
+                      balanceUsd={balance}
+                      limits={paying.limits}
+                      onStarted={payments.reload}
+                    />
+                  )}
+                  {paying === undefined && !(payments.isLoading && !isLink.value) && (
+                    <TopUpLink address={topUpUrl} />
+                  )}
+                </div>
+              )}
             </div>
+            {hasLimits && <Limits of={value} />}
             <details key={String(isOpen)} open={isOpen}>
               <summary>
                 Key <strong>{value.key.name}</strong> <span class="id quiet">{value.key.hint}</span>{' '}
-                of the account <strong>{value.account_name}</strong>
+                {value.member !== null && (
+                  <>
+                    of <strong>{value.member}</strong>, in{' '}
+                  </>
+                )}
+                {value.member === null && 'of '}the account <strong>{value.account_name}</strong>
               </summary>
               <div class="stack">
                 <Owner of={value} />
                 <Figures of={value} />
                 {!isLink.value && (
                   <div class="row">
-                    <PromoCode balanceUsd={value.balance_usd} />
+                    {ofAccount && balance !== null && <PromoCode balanceUsd={balance} />}
                     <ShareLink />
                   </div>
                 )}
@@ -95,75 +112,83 @@ export function StandingCard(props: {
   );
 }
 
-/** What the holder can still spend: under the key's narrowest cap, or else the balance. */
+/**
+ * What stands first instead of the balance: of the limits that refuse requests, the one with the
+ * least left. Where the balance is not shown, one that only notifies will do.
+ */
+function leadingLimit(of: Overview): Limit | undefined {
+  const [first] = limitsOf(of);
+  return first?.refuses === true || !showsAccount(of) ? first : undefined;
+}
+
+/** What the holder can still spend: of the narrowest limit, or else of the balance. */
 function First({ of }: { readonly of: Overview }) {
-  const [cap] = of.key.caps;
+  const limit = leadingLimit(of);
   const state = stateOf(of);
+  const { balance_usd: balance } = of;
+  const [name, usd] =
+    showsAccount(of) && balance !== null
+      ? ['Balance', balance]
+      : [`Spent in ${String(of.pace.days)} days`, of.pace.spent_by_key_usd];
   return (
     <>
       <div class="row middle">
-        <h2>{cap === undefined ? 'Balance' : 'Left for this key'}</h2>
+        <h2>{limit?.name ?? name}</h2>
         <Badge tone={TONES[state]}>{state}</Badge>
       </div>
-      <p class="balance" id="balance">
-        <Headline.Provider value={true}>
-          <Money usd={cap === undefined ? of.balance_usd : cap.left_usd} />
-        </Headline.Provider>
-      </p>
-      {cap !== undefined && (
-        <p id="cap">
-          <CapLeft of={cap} />
-          {parseUsd(of.balance_usd) < parseUsd(cap.left_usd) && (
+      {limit === undefined ? (
+        <p class="balance" id="balance">
+          <Headline.Provider value={true}>
+            <Money usd={usd} />
+          </Headline.Provider>
+        </p>
+      ) : (
+        <LimitHeadline of={limit} />
+      )}
+      {limit !== undefined && balance !== null && parseUsd(balance) < parseUsd(limit.left) && (
+        <p>
+          The account has{' '}
+          {showsAccount(of) || of.members_see_balance === true ? (
             <>
-              , but the account has only <Money usd={of.balance_usd} />
+              only <Money usd={balance} />
             </>
-          )}
+          ) : (
+            'less'
+          )}{' '}
+          left.
         </p>
       )}
     </>
   );
 }
 
-type Cap = Overview['key']['caps'][number];
-
-/** Such as "$3.20 of $20.00 left until 1 December; $16.80 used". */
-function CapLeft({ of }: { readonly of: Cap }) {
-  const { left_usd: left, cap_usd: cap, used_usd: used, renews_at: renewsAt } = of;
-  return (
-    <>
-      <Money usd={left} /> of <Money usd={cap} /> left
-      {renewsAt === null ? (
-        ' in all'
-      ) : (
-        <>
-          {' '}
-          until <DateOf iso={renewsAt} />
-        </>
-      )}
-      ; <Money usd={used} /> used
-    </>
-  );
+function Limits({ of }: { readonly of: Overview }) {
+  const limits = limitsOf(of);
+  return limits.length === 0 ? null : <LimitBars of={limits} />;
 }
 
 function Figures({ of }: { readonly of: Overview }) {
   const { pace, key, allowance, expiring } = of;
   const days = String(pace.days);
+  const ofAccount = showsAccount(of);
   return (
     <dl class="grid">
-      <Amount
-        name={`Spent in ${days} days, ${of.is_shared ? 'all keys' : 'this key'}`}
-        usd={pace.spent_usd}
-      />
-      {of.is_shared && (
+      {ofAccount && pace.spent_usd !== null && (
+        <Amount
+          name={`Spent in ${days} days, ${of.is_shared ? 'all keys' : 'this key'}`}
+          usd={pace.spent_usd}
+        />
+      )}
+      {(of.is_shared || !ofAccount) && (
         <Amount name={`Spent in ${days} days, this key`} usd={pace.spent_by_key_usd} />
       )}
-      {allowance !== null && (
+      {ofAccount && allowance !== null && (
         <Figure name="Left of this month’s allowance">
           <Money usd={allowance.left_usd} /> of <Money usd={allowance.amount_usd} />, renewed on{' '}
           <DateOf iso={allowance.renews_at} />
         </Figure>
       )}
-      {expiring.length > 0 && <Expiring of={of} />}
+      {ofAccount && expiring.length > 0 && <Expiring of={of} />}
       <Figure name="Key expires">
         {key.expires_at === null ? 'never' : <DateOf iso={key.expires_at} />}
       </Figure>
@@ -175,7 +200,9 @@ function Figures({ of }: { readonly of: Overview }) {
 }
 
 /** Whose balance it is, and who runs the gateway. The names of key and account stand above. */
-function Owner({ of: { is_shared: isShared, operator } }: { readonly of: Overview }) {
+function Owner({ of }: { readonly of: Overview }) {
+  const { operator } = of;
+  const isShared = of.is_shared && showsAccount(of);
   if (!isShared && operator === null) return null;
   return (
     <p class="owner">
@@ -195,26 +222,27 @@ function Owner({ of: { is_shared: isShared, operator } }: { readonly of: Overvie
   );
 }
 
-/** An address of mail, or one of the web. */
+/** An address of mail, one of the web, or another text. */
 function Contact({ of }: { readonly of: string }) {
-  return of.includes('://') ? (
-    <a href={of} target="_blank" rel="noreferrer">
-      {of}
-    </a>
-  ) : (
-    <a href={`mailto:${of}`}>{of}</a>
-  );
+  if (/^https?:\/\//.test(of)) {
+    return (
+      <a href={of} target="_blank" rel="noreferrer">
+        {of}
+      </a>
+    );
+  }
+  return /^\S+@\S+$/.test(of) ? <a href={`mailto:${of}`}>{of}</a> : <>{of}</>;
 }
 
 const MOST_DAYS = 999;
 
 /** How long the balance lasts at the account's pace. The gateway computes the date. */
-function Lasting({ of }: { readonly of: Overview }) {
+function Lasting({ of, balance }: { readonly of: Overview; readonly balance: string }) {
   const { pace, lasts_until: until } = of;
   const days = until === null ? 0 : Math.floor((Date.parse(until) - Date.now()) / DAY_MS);
   return (
     <Figure name={`At the pace of the last ${String(pace.days)} days`}>
-      {parseUsd(of.balance_usd) <= 0n ? (
+      {parseUsd(balance) <= 0n ? (
         'nothing left'
       ) : until === null ? (
         'no use in these days'
@@ -249,6 +277,28 @@ function UsedUpCap({ of: { used_up_cap: cap } }: { readonly of: Overview['key'] 
   );
 }
 
+function UsedUpBudget({ of: { used_up_budget: budget } }: { readonly of: Overview['key'] }) {
+  if (budget === null) return null;
+  return (
+    <>
+      {' '}
+      {budget.name}: <Money usd={budget.amount_usd} />
+      {budget.renews_at !== null && (
+        <>
+          , until <Time iso={budget.renews_at} />
+        </>
+      )}
+      .
+      {budget.contact !== null && (
+        <>
+          {' '}
+          Ask <Contact of={budget.contact} /> for more.
+        </>
+      )}
+    </>
+  );
+}
+
 /** More than this is a list that belongs to the ledger. */
 const MOST_EXPIRING = 3;
 
@@ -276,8 +326,10 @@ function TopUpLink({ address }: { readonly address: string | undefined }) {
 const TONES = {
   active: 'good',
   'cap used up': 'bad',
+  'budget used up': 'bad',
   empty: 'bad',
   disabled: 'warning',
+  refused: 'warning',
   expired: 'warning',
 } as const;
 
@@ -285,10 +337,13 @@ const ADVICE: Readonly<Record<State, string>> = {
   active: 'This key works.',
   'cap used up':
     'Requests are refused: a cap of this key is used up. Whoever manages the keys can raise it.',
+  'budget used up': 'Requests are refused: a budget is used up.',
   empty:
     'Requests are refused until credit is added. Ask your operator for a top-up; the key then works again at once.',
   disabled:
     'Requests are refused although the balance is above zero: this key is suspended, or a response cost more than the balance. Ask your operator.',
+  refused:
+    'Requests are refused: this key is suspended, or the account has nothing left. Ask your operator.',
   expired: 'This key has expired. Ask your operator for a later date or a new key.',
 };
 
@@ -296,7 +351,10 @@ const PAYING_ADVICE =
   'Requests are refused until credit is added. Top up below; the key then works again at once.';
 
 function stateOf({ key, balance_usd: balanceUsd }: Overview): State {
-  if (key.is_active) return key.used_up_cap === null ? 'active' : 'cap used up';
+  if (key.is_active && key.used_up_cap !== null) return 'cap used up';
+  if (key.is_active) return key.used_up_budget === null ? 'active' : 'budget used up';
   if (key.expires_at !== null && Date.parse(key.expires_at) <= Date.now()) return 'expired';
+  // The account hides its money.
+  if (balanceUsd === null) return 'refused';
   return parseUsd(balanceUsd) <= 0n ? 'empty' : 'disabled';
 }

@@ -40,7 +40,7 @@ export function Usage({ overview }: { readonly overview: Sent<'accountOverview'>
       savesDays
       dimensions={
         of === 'account'
-          ? ['model', 'key', 'endpoint', 'session', 'tag', 'client', 'error']
+          ? ['model', 'key', 'endpoint', 'member', 'group', 'tag', 'session', 'client', 'error']
           : ['model', 'endpoint', 'session', 'tag', 'client', 'error']
       }
       nameOf={(dimension, value) => (dimension === 'key' ? names.get(value) : undefined)}

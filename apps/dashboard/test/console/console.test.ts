@@ -212,6 +212,64 @@ describe('the console', () => {
     await context.close();
   });
 
+  it('reverses an entry once, after it has named the entry, also if the answer is lost', async () => {
+    const { page, context, problems } = await open();
+    const { id } = await gateway.call('createAccount', { name: 'reversed', balance_usd: '7' });
+    const at = { account_id: id };
+    const wrong = { amount_usd: '-1.5', reason: 'correction', note: 'typed twice' } as const;
+    await gateway.call('adjustBalance', { ...at, adjustment_id: 'wrong', ...wrong });
+    const moved = { to_account_id: otherId, transfer_id: 'moved', amount_usd: '0.25' };
+    await gateway.call('transfer', { ...at, ...moved });
+    await openPart(page, `accounts/${id}`);
+    const row = (entry: string) => page.locator(`tr[data-entry="${entry}${id}"]`);
+    const openRow = (entry: string) => row(entry).getByRole('button', { name: /^Open/ }).click();
+    const reverse = page.getByRole('button', { name: 'Reverse this entry' });
+    await openRow('transfer:moved:out');
+    await page.getByText('transfer:moved:out', { exact: true }).waitFor();
+    expect(await reverse.count()).toBe(0);
+    await openRow('adjustment:wrong');
+    await reverse.click();
+    await eventually(async () => {
+      expect(await valuesOf(page, 'dialog data')).toEqual(['5.25', '6.75']);
+    });
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.innerText()).toMatch(
+      /Reverses\s+adjustment:wrong\s+Amount\s+−1\.5 USD\s+Booked\s+\S+\s+Account\s+reversed/,
+    );
+    expect(await balanceOf(id)).toBe('5.25');
+    let attempts = 0;
+    await page.route('**/reversals', async (route) => {
+      attempts += 1;
+      if (attempts > 1) {
+        await route.continue();
+        return;
+      }
+      await gateway.call('reverseEntry', {
+        ...at,
+        ...(route.request().postDataJSON() as { reversal_id: string; reverses: string }),
+      });
+      await route.abort();
+    });
+    const confirm = dialog.getByRole('button', { name: 'Reverse this entry' });
+    await confirm.dblclick();
+    await page.getByRole('alert').waitFor();
+    await confirm.dblclick();
+    await page.getByText('This was booked before. It is not booked again.').waitFor();
+    expect(attempts).toBe(2);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await balanceOf(id)).toBe('6.75');
+    const { data } = await gateway.call('listLedger', { ...at, limit: 2 });
+    expect(data[0]).toMatchObject({ amount_usd: '1.5', reverses: 'adjustment:wrong' });
+    await openRow('adjustment:wrong');
+    await reverse.click();
+    await confirm.click();
+    expect(await dialog.getByRole('alert').innerText()).toContain('was reversed before');
+    expect(await balanceOf(id)).toBe('6.75');
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   // F290: an account whose state has changed while the dialog says so: its title still names what
   // was done, not what may be done next.
   it('suspends an account with all its keys, says so beside each, and resumes it', async () => {
@@ -510,7 +568,8 @@ describe('the console', () => {
     expect(await page.getByRole('checkbox', { name: /^Choose/ }).count()).toBe(0);
     await openPart(page, `accounts/${accountId}`);
     await page.locator('tr[data-key]').first().waitFor();
-    for (const name of [/^Give/, /^Take/, /^Transfer/, /^Edit/, /^Rotate/, /^Create /]) {
+    await page.locator('tr[data-entry]', { hasText: 'Credit' }).first().getByRole('button').click();
+    for (const name of [/^Give/, /^Take/, /^Transfer/, /^Edit/, /^Rotate/, /^Create /, /^Rev/]) {
       expect(await page.getByRole('button', { name }).count()).toBe(0);
     }
     expect(problems).toEqual([]);

@@ -104,6 +104,8 @@ async function serve(at) {
   const perToken = BigInt(random.between(1, 700_000_003));
   const amount = BigInt(usage.inputTokens) * perToken;
   const cost = (amount * 1_000n) / BigInt(account.price);
+  const run = random.happens(0.7) ? `session-${random.between(1, 5)}` : undefined;
+  const tag = random.happens(0.5) ? random.pick({ blue: 1, red: 1 }) : undefined;
   if (!hasFailed) {
     const none = 0n;
     const { outcome } = await store.settle(
@@ -126,6 +128,7 @@ async function serve(at) {
         streamed: true,
         upstreamId: `msg_01${random.hex(20)}`,
         upstreamAccount: undefined,
+        spender: { tag, run },
       },
       { deadlineMs: 10_000 },
     );
@@ -163,8 +166,8 @@ async function serve(at) {
     upstreamRequestId: undefined,
     traceId: undefined,
     client: random.pick({ 'claude-cli/2.1': 2, 'node/24': 1 }),
-    sessionId: random.happens(0.7) ? `session-${random.between(1, 5)}` : undefined,
-    tag: random.happens(0.5) ? random.pick({ blue: 1, red: 1 }) : undefined,
+    sessionId: run,
+    tag,
     count: 1,
     since: isGap ? Math.floor(at) - 1_000 : undefined,
   });

@@ -42,9 +42,9 @@ async function addressesIn(area: Locator): Promise<string[]> {
   return links.map((href) => href.slice(2).replace(/\?.*$/, ''));
 }
 
-/** `accounts/acct_1` and `accounts/acct_2` are one screen. */
+/** `accounts/acct_1` and `accounts/acct_2` are one screen, and so are the parts of each. */
 function formOf(address: string): string {
-  return address.replace(/\/[a-z]+_[\w-]+$/, '/…');
+  return address.replace(/\/[a-z]+_[\w-]+(?=\/|$)/, '/…');
 }
 
 const FOCUSABLE =

@@ -15,6 +15,9 @@ export interface Charge {
   readonly key: string;
   readonly model: string;
   readonly at: number;
+  /** Whether it names a spender, and the tag of that. */
+  readonly isNamed: boolean;
+  readonly tag: string | undefined;
   /** In units of 10^-14 USD, as is the cost. */
   readonly charged: bigint;
   readonly cost: bigint | undefined;
@@ -40,8 +43,8 @@ export function readTruth(folder: string) {
   const file = new DatabaseSync(join(folder, 'ledger.db'), { readOnly: true });
   const rows = file
     .prepare(
-      'SELECT account_id, key_id, model, created_at, delta, cost FROM ledger ' +
-        "WHERE kind = 'charge'",
+      'SELECT l.account_id, key_id, model, created_at, delta, cost, spender_id, tag ' +
+        "FROM ledger l LEFT JOIN spender s ON s.id = spender_id WHERE kind = 'charge'",
     )
     .all();
   file.close();
@@ -50,6 +53,8 @@ export function readTruth(folder: string) {
     key: String(row['key_id']),
     model: String(row['model']),
     at: Number(row['created_at']),
+    isNamed: row['spender_id'] !== null,
+    tag: row['tag'] === null ? undefined : String(row['tag']),
     charged: -units(String(row['delta'])),
     cost: row['cost'] === null ? undefined : units(String(row['cost'])),
   }));

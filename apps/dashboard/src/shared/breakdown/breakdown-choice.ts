@@ -7,13 +7,25 @@ import { route, to } from '../api/router.js';
 import type { Route } from '../api/router.js';
 
 export type Dimension =
-  'model' | 'key' | 'endpoint' | 'session' | 'tag' | 'client' | 'error' | 'account' | 'upstream';
+  | 'model'
+  | 'key'
+  | 'endpoint'
+  | 'member'
+  | 'group'
+  | 'tag'
+  | 'session'
+  | 'client'
+  | 'error'
+  | 'account'
+  | 'upstream';
 
 /** Also names the filter of the list of requests. */
 export const DIMENSIONS = {
   model: { label: 'Model', filter: 'model', none: 'no model' },
   key: { label: 'Key', filter: 'key_id', none: 'no key' },
   endpoint: { label: 'Endpoint', filter: 'endpoint', none: 'no endpoint' },
+  member: { label: 'Member', filter: 'member_id', none: 'no member' },
+  group: { label: 'Group', filter: 'group_id', none: 'no group' },
   session: { label: 'Session', filter: 'session', none: 'no session' },
   tag: { label: 'Tag', filter: 'tag', none: 'no tag' },
   client: { label: 'Program', filter: 'client', none: 'no program' },
@@ -23,7 +35,7 @@ export const DIMENSIONS = {
 } as const satisfies Record<Dimension, { label: string; filter: string; none: string }>;
 
 /** The record of requests has these by whole days in UTC only. */
-const DAILY: ReadonlySet<string> = new Set(['session', 'tag', 'client']);
+const DAILY: ReadonlySet<string> = new Set(['session', 'client']);
 
 export const MEASURES = [
   ['spend', 'Spend'],
@@ -50,7 +62,21 @@ export const LEDGER: ReadonlySet<string> = new Set([
   'endpoint',
   'account',
   'upstream',
+  'member',
+  'group',
+  'tag',
 ]);
+
+/** The ledger has these since charges name who spent, but neither failed requests nor times. */
+export const SPENT_BY: ReadonlySet<string> = new Set(['member', 'group', 'tag']);
+
+/** What usage can be grouped by, if this is plotted. */
+export function groupsFor<By extends Dimension>(
+  measure: Measure,
+  dimensions: readonly By[],
+): readonly By[] {
+  return dimensions.filter((name) => !(FROM_RECORD.has(measure) && SPENT_BY.has(name)));
+}
 
 /** These the ledger does not know, whatever they are grouped by. */
 export const FROM_RECORD: ReadonlySet<Measure> = new Set(['errors', 'latency']);
@@ -78,9 +104,10 @@ export const COLUMN_SORTS = {
 /** The order of the groups that the address asks for. The gateway sorts all of them. */
 export function sortOf(
   query: Route['query'],
-  measure: Measure,
+  { measure, by }: Pick<BreakdownChoice, 'measure' | 'by'>,
 ): { readonly sort: GroupSort; readonly order: GroupOrder | undefined } {
-  const chosen = [COLUMN_SORTS[measure], 'failed', 'margin'].find((name) => name === query['sort']);
+  const others = SPENT_BY.has(by) ? ['margin'] : ['failed', 'margin'];
+  const chosen = [COLUMN_SORTS[measure], ...others].find((name) => name === query['sort']);
   const { order } = query;
   return {
     sort: (chosen as GroupSort | undefined) ?? SORTS[measure],
@@ -103,7 +130,7 @@ export function breakdownChoice<By extends Dimension>(
   dimensions: readonly [By, ...By[]],
 ): BreakdownChoice<By> {
   const measure = optionOf(MEASURES, query['measure']);
-  const by = dimensions.find((name) => name === query['by']) ?? dimensions[0];
+  const by = groupsFor(measure, dimensions).find((name) => name === query['by']) ?? dimensions[0];
   const rangeName = optionOf(RANGES, query['range'] ?? '30');
   const isDaily = DAILY.has(by);
   const asOf = isDaily ? { ...query, zone: '', every: '' } : query;

@@ -1,7 +1,7 @@
 /** The figures of usage: their sums, and the series that are plotted. */
 
 import type { BreakdownChoice, Dimension, Measure } from './breakdown-choice.js';
-import { DIMENSIONS, FROM_RECORD, LEDGER } from './breakdown-choice.js';
+import { DIMENSIONS, FROM_RECORD, LEDGER, SPENT_BY } from './breakdown-choice.js';
 import { colorOf, nextColor } from '../plots/colors.js';
 import type { Sent } from '../api/gateway-types.js';
 import type { Series } from '../plots/plot-bars.js';
@@ -39,12 +39,14 @@ export function whyUnknownBefore(
   what: 'group' | 'total',
 ): string | undefined {
   const inLedger = LEDGER.has(by) || (what === 'total' && by !== 'error');
-  if (inLedger && !FROM_RECORD.has(measure)) return undefined;
-  const since = of.recorded_from;
+  const isNamed = SPENT_BY.has(by) && what === 'group';
+  if (inLedger && !isNamed && !FROM_RECORD.has(measure)) return undefined;
+  const since = isNamed ? of.named_from : of.recorded_from;
   if (since === null) return 'not recorded';
   if (Date.parse(since) > Date.parse(of.before.from)) {
     return `not recorded before ${dateText(since)}`;
   }
+  if (isNamed) return undefined;
   const { total, before } = of.not_recorded ?? {};
   return lacks(total, of.total) || lacks(before, of.total_before) ? 'not all recorded' : undefined;
 }
@@ -188,5 +190,5 @@ export function groupName(
 ): string {
   if (group.others > 0) return `${String(group.others)} others`;
   if (group.value === null) return DIMENSIONS[by].none;
-  return nameOf?.(by, group.value) ?? group.value;
+  return nameOf?.(by, group.value) ?? group.name ?? group.value;
 }

@@ -4,6 +4,7 @@ import {
   COLUMN_SORTS,
   DIMENSIONS,
   LEDGER,
+  SPENT_BY,
   TITLES,
   labelOf,
   requestsOf,
@@ -40,6 +41,7 @@ export function Groups(props: ShownBreakdown) {
     measure === 'spend' && groups.some(({ total: sum }) => (sum as Figures).cost_usd !== undefined);
   // A phone has room for two figures.
   const change = hasMargin ? 'n wide-only' : 'n';
+  const isOfRecord = !SPENT_BY.has(by);
   return (
     <TableFrame label={`${TITLES[measure]} by ${labelOf(by)}`}>
       <table class="groups">
@@ -49,7 +51,7 @@ export function Groups(props: ShownBreakdown) {
         <thead>
           <tr>
             <th scope="col">{DIMENSIONS[by].label}</th>
-            <GroupHeader label={TITLES[measure]} sort={COLUMN_SORTS[measure]} measure={measure} />
+            <GroupHeader label={TITLES[measure]} sort={COLUMN_SORTS[measure]} of={props} />
             {!isTime && (
               <th scope="col" class="n wide-only">
                 Share
@@ -58,18 +60,20 @@ export function Groups(props: ShownBreakdown) {
             <th scope="col" class={change}>
               Change
             </th>
-            {hasMargin && <GroupHeader label="Margin" sort="margin" measure={measure} />}
-            {measure !== 'errors' && (
-              <GroupHeader label="Failed" sort="failed" measure={measure} isWide />
+            {hasMargin && <GroupHeader label="Margin" sort="margin" of={props} />}
+            {measure !== 'errors' && isOfRecord && (
+              <GroupHeader label="Failed" sort="failed" of={props} isWide />
             )}
             {measure === 'errors' && (
               <th scope="col" class="n wide-only">
                 Failed
               </th>
             )}
-            <th scope="col" class="n wide-only">
-              Mean time
-            </th>
+            {isOfRecord && (
+              <th scope="col" class="n wide-only">
+                Mean time
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -108,11 +112,11 @@ export function Groups(props: ShownBreakdown) {
 function GroupHeader(props: {
   readonly label: string;
   readonly sort: GroupSort;
-  readonly measure: ShownBreakdown['measure'];
+  readonly of: Pick<ShownBreakdown, 'measure' | 'by'>;
   readonly isWide?: true;
 }) {
-  const { label, sort, measure, isWide } = props;
-  const inForce = sortOf(route.value.query, measure);
+  const { label, sort, of, isWide } = props;
+  const inForce = sortOf(route.value.query, of);
   const first = sort === 'margin' ? 'least' : 'most';
   const order = inForce.order ?? (inForce.sort === 'margin' ? 'least' : 'most');
   const isSorted = inForce.sort === sort;
@@ -169,15 +173,19 @@ function GroupRow(props: GroupRowProps) {
           {margin === undefined ? <span class="quiet">unknown</span> : <Signed usd={margin} />}
         </td>
       )}
-      <td class="n wide-only">
-        {requests === 0
-          ? isPart
-            ? 'not recorded'
-            : '–'
-          : `${counts.format(failed)} of ${counts.format(requests)}`}
-        {requests > 0 && isPart && <span class="when">recorded</span>}
-      </td>
-      <td class="n wide-only">{ms === null ? '–' : durationText(ms)}</td>
+      {!SPENT_BY.has(props.by) && (
+        <>
+          <td class="n wide-only">
+            {requests === 0
+              ? isPart
+                ? 'not recorded'
+                : '–'
+              : `${counts.format(failed)} of ${counts.format(requests)}`}
+            {requests > 0 && isPart && <span class="when">recorded</span>}
+          </td>
+          <td class="n wide-only">{ms === null ? '–' : durationText(ms)}</td>
+        </>
+      )}
     </tr>
   );
 }
@@ -188,9 +196,12 @@ function GroupLinks(props: GroupRowProps & { readonly value: string; readonly na
   const narrower = by === 'model' ? 'key' : by === 'key' ? 'model' : undefined;
   return (
     <span class="row links">
-      <a href={requestsOf(props, of, group)}>
-        Requests<span class="hidden"> of {name}</span>
-      </a>
+      {/* The list of requests has no filter for members and groups. */}
+      {by !== 'member' && by !== 'group' && (
+        <a href={requestsOf(props, of, group)}>
+          Requests<span class="hidden"> of {name}</span>
+        </a>
+      )}
       {narrower !== undefined && dimensions.includes(narrower) && (
         <a
           href={to(route.value.path, {

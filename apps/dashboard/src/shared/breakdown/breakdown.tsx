@@ -9,6 +9,8 @@ import {
   DIMENSIONS,
   FROM_RECORD,
   LEDGER,
+  SPENT_BY,
+  groupsFor,
   MEASURES,
   sortOf,
   TITLES,
@@ -109,7 +111,7 @@ function askedFor<By extends Dimension>(
     zone: range.zone,
     model: query['model'] === '' ? undefined : query['model'],
     key_id: query['key_id'] === '' ? undefined : query['key_id'],
-    ...sortOf(query, measure),
+    ...sortOf(query, { measure, by }),
   };
 }
 
@@ -121,7 +123,8 @@ function SaveSums(
 ) {
   const { csv, savesDays, choice, asked } = props;
   const { range, measure } = choice;
-  const by = LEDGER.has(choice.by) ? choice.by : 'model';
+  // Holders have no sums of days by who spent.
+  const by = LEDGER.has(choice.by) && !SPENT_BY.has(choice.by) ? choice.by : 'model';
   const hasDays = range.from % DAY_MS === 0 && range.until % DAY_MS === 0;
   const isAsShown = by === choice.by && !FROM_RECORD.has(measure) && (hasDays || !savesDays);
   const days = savesDays === true ? ' and whole days in UTC' : '';
@@ -170,7 +173,7 @@ function Grouping(props: {
 }) {
   const { measure, chosen, rangeName, isDaily, range } = props.choice;
   const options: readonly (readonly [Dimension | 'class', string])[] = [
-    ...props.dimensions.map((name) => [name, DIMENSIONS[name].label] as const),
+    ...groupsFor(measure, props.dimensions).map((name) => [name, DIMENSIONS[name].label] as const),
     ...(measure === 'tokens' ? [CLASS] : []),
   ];
   return (

@@ -48,7 +48,11 @@ export function CreateKey({
   requests,
   withScope = false,
   ...callbacks
-}: KeyDialogProps & { /** Whether the scope can be chosen. */ readonly withScope?: boolean }) {
+}: DialogCallbacks & {
+  readonly requests: Pick<KeyRequests, 'create'>;
+  /** Whether the scope can be chosen. */
+  readonly withScope?: boolean;
+}) {
   const [name, setName] = useState('');
   const [scope, setScope] = useState<'use' | 'manage'>('use');
   const caps = useCapFields(undefined);

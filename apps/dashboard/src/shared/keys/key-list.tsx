@@ -9,6 +9,7 @@ import type { KeyDialogProps, KeyRequests, StateChange } from './key-actions.js'
 import { CAPS_COLUMN, KeyState, mayChange } from './key-parts.js';
 import type { KeyFacts } from './key-parts.js';
 import type { Paged } from '../api/pages.js';
+import { ActionButtons, ListHead } from '../controls/list-parts.js';
 import { PagedTable } from '../controls/paged-table.js';
 import type { Column } from '../controls/paged-table.js';
 import { Badge } from '../controls/parts.js';
@@ -72,20 +73,14 @@ export function KeyList<Key extends KeyFacts>(props: KeyListProps<Key>) {
   };
   return (
     <section class="card" aria-label="Keys">
-      <div class="row spread">
-        <h2>{title}</h2>
-        {mayAct && (
-          <button
-            type="button"
-            class="main"
-            onClick={() => {
-              setActing('create');
-            }}
-          >
-            Create a key
-          </button>
-        )}
-      </div>
+      <ListHead
+        title={title}
+        mayAct={mayAct}
+        add="Create a key"
+        onAdd={() => {
+          setActing('create');
+        }}
+      />
       {mayAct && selection.chosen.length > 0 && <OnSeveral of={selection} act={setActing} />}
       <PagedTable
         list={list}
@@ -153,22 +148,16 @@ function Buttons<Key extends KeyFacts>(props: {
 }) {
   const { of, actions, act } = props;
   return (
-    <div class="row actions">
-      {actions.map((action) => (
-        <button
-          key={action}
-          type="button"
-          class={`small ${action === 'revoke' ? 'danger' : ''}`}
-          disabled={action === 'resume' && !mayChange(of, 'resume')}
-          aria-label={`${LABELS[action]}: ${of.name}`}
-          onClick={() => {
-            act({ action, key: of });
-          }}
-        >
-          {LABELS[action]}
-        </button>
-      ))}
-    </div>
+    <ActionButtons
+      name={of.name}
+      actions={actions}
+      labels={LABELS}
+      danger="revoke"
+      isDisabled={(action) => action === 'resume' && !mayChange(of, 'resume')}
+      act={(action) => {
+        act({ action, key: of });
+      }}
+    />
   );
 }
 
