@@ -1,6 +1,7 @@
 /**
  * `--against FOLDER`: the CPU time of a request, compared with another checkout of this repository
- * that was built; `--against NAME=VALUE`: with another setting.
+ * that was built; `--against NAME=VALUE`: with another setting. `--budgets OVERDRAFT`: that of a
+ * request which budgets on four levels count, compared with one that none counts.
  */
 
 import { join, resolve } from 'node:path';
@@ -24,15 +25,11 @@ const WARM_UP_MS = 12_000;
 const DURATION_MS = 1_500;
 
 /** @returns the exit code: 1 if an answer was wrong */
-export async function compareWith(session, { folder, rounds, chosen, ledgers }) {
-  const [, name, value] = /^([A-Z_]+)=(.*)$/.exec(folder) ?? [];
-  const before =
-    name === undefined
-      ? { main: join(resolve(folder), 'apps/gateway/dist/main.js') }
-      : { main: MAIN, env: { [name]: value } };
+export async function compareWith(session, { folder, overdraft, rounds, chosen, ledgers }) {
+  const compared = overdraft === undefined ? sidesOf(folder) : budgetSides(overdraft);
   let exitCode = 0;
   for (const ledger of ledgers ?? LEDGER_NAMES) {
-    const sides = await openSides(session, ledger, { now: { main: MAIN }, before });
+    const sides = await openSides(session, ledger, compared);
     for (const work of chosen ?? COMPARED) {
       const found = [await sides.measure(work, WARM_UP_MS)];
       while (found.length <= rounds) found.push(await sides.measure(work, DURATION_MS));
@@ -44,6 +41,21 @@ export async function compareWith(session, { folder, rounds, chosen, ledgers }) 
     await sides.stop();
   }
   return exitCode;
+}
+
+function sidesOf(folder) {
+  const [, name, value] = /^([A-Z_]+)=(.*)$/.exec(folder) ?? [];
+  const before =
+    name === undefined
+      ? { main: join(resolve(folder), 'apps/gateway/dist/main.js') }
+      : { main: MAIN, env: { [name]: value } };
+  return { now: { main: MAIN }, before };
+}
+
+/** @param {string} overdraft - `bounded` or `none`, of both sides */
+function budgetSides(overdraft) {
+  const before = { main: MAIN, env: { OVERDRAFT: overdraft } };
+  return { now: { ...before, hasBudgets: true }, before };
 }
 
 function textOf(wrong, ratios) {

@@ -65,8 +65,19 @@ export async function startGatewayOnServers({ env, ...context }) {
   };
 }
 
-/** @param main - the program, unless it is that of this checkout */
-export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env, main = MAIN }) {
+/**
+ * @param {any} context - as the session makes it, with `name` and `env`; `main`: the program,
+ * unless it is that of this checkout; `hasBudgets`: whether budgets on four levels count each key
+ */
+export async function startGateway({
+  name,
+  upstreamUrl,
+  scratch,
+  nodeFlags,
+  env,
+  main = MAIN,
+  hasBudgets = false,
+}) {
   const port = await freePort();
   const adminPort = await freePort();
   const admin = `http://127.0.0.1:${adminPort}`;
@@ -89,6 +100,7 @@ export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env,
   });
   const keys = [];
   while (keys.length < KEYS) keys.push(await ask(admin, 'POST', '/admin/keys', KEY));
+  if (hasBudgets) for (const key of keys) await limit(admin, key);
   return {
     ...server,
     port,
@@ -104,6 +116,23 @@ export async function startGateway({ name, upstreamUrl, scratch, nodeFlags, env,
       return sum;
     },
   };
+}
+
+/** Sets budgets that the benchmark cannot reach, on four levels. */
+async function limit(admin, { id, account_id: accountId }) {
+  const of = { account_id: accountId, name: 'benchmark' };
+  const group = await ask(admin, 'POST', '/admin/groups', of);
+  const member = await ask(admin, 'POST', '/admin/members', { ...of, group_id: group.id });
+  await ask(admin, 'PATCH', `/admin/keys/${id}`, { member_id: member.id });
+  const budget = { ...of, amount_usd: '1000000', period: 'month' };
+  for (const level of [
+    { scope: 'account' },
+    { scope: 'group', subject: group.id },
+    { scope: 'member' },
+    { scope: 'key', subject: id },
+  ]) {
+    await ask(admin, 'POST', '/admin/budgets', { ...budget, ...level });
+  }
 }
 
 async function isReady(admin) {

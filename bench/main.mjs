@@ -10,9 +10,11 @@
  *   npm run bench -- --replicas                        charges per second by processes and keys
  *   npm run bench -- --usage                           sums of usage over a month
  *   npm run bench -- --requests 10000000                the record of requests at this size
+ *   npm run bench -- --members 10000                   an account with so many members
  *   npm run bench -- --against ../before             a request's cost, with another checkout's
  *   npm run bench -- --against REQUEST_RECORD_DAYS=0   the same, with another setting's
  *   npm run bench -- --against ../before --ledger servers --only native-json-1k-8
+ *   npm run bench -- --budgets none            four levels of budgets with holds, with no budgets
  *   npm run bench -- --profile gateway-servers --work native-stream-300
  */
 
@@ -20,6 +22,7 @@ import { compareWith } from './against.mjs';
 import { guardCost } from './cost-guard.mjs';
 import { readOptions } from './options.mjs';
 import { profile } from './profile.mjs';
+import { measureMembers } from './members.mjs';
 import { measureReplicas } from './replicas.mjs';
 import { measureRequests } from './request-record.mjs';
 import { loadContestants, openSession } from './session.mjs';
@@ -41,6 +44,7 @@ function run() {
   if (options.isReplicas) return measureReplicas(session);
   if (options.isUsage) return measureUsage(session);
   if (options.requests) return measureRequests(session, options.requests);
+  if (options.members) return measureMembers(session, options.members);
   if (options.against !== undefined) return compareWith(session, options.against);
   if (options.isUnits) return measureUnitCosts(session, contestants);
   if (options.guard !== undefined) return guardCost(session, options.guard);

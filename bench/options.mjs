@@ -26,7 +26,9 @@ export function readOptions(contestants) {
       replicas: { type: 'boolean', default: false },
       usage: { type: 'boolean', default: false },
       requests: { type: 'string' },
+      members: { type: 'string' },
       against: { type: 'string' },
+      budgets: { type: 'string' },
       ledger: { type: 'string' },
     },
   });
@@ -48,11 +50,13 @@ export function readOptions(contestants) {
     isReplicas: values.replicas,
     isUsage: values.usage,
     requests: values.requests && positive('requests', values.requests),
+    members: values.members && positive('members', values.members),
     against:
-      values.against === undefined
+      values.against === undefined && values.budgets === undefined
         ? undefined
         : {
             folder: values.against,
+            overdraft: values.budgets,
             rounds: rounds ?? AGAINST_ROUNDS,
             chosen: values.only && chosen(values.only, works, 'workload'),
             ledgers: values.ledger && [values.ledger],

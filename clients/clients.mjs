@@ -32,6 +32,7 @@ export const CLIENTS = [
   withSnippet(npm('mastra', ['@mastra/core', '@ai-sdk/openai', 'zod']), 'mastra.mjs'),
   npm('langchain-js', ['@langchain/core', '@langchain/openai', '@langchain/anthropic', 'zod']),
   pip('openai-python', ['openai']),
+  pip('notebook', ['nbclient', 'nbformat', 'ipykernel', 'anthropic', 'openai']),
   pip('langchain-python', ['langchain-openai', 'langchain-anthropic']),
   withSnippet(npm('openai-agents-js', ['@openai/agents', 'zod']), 'openai-agents.mjs'),
   pip('openai-agents', ['openai-agents']),

@@ -2,8 +2,9 @@
  * Runs real clients, most in their newest versions, against a gateway with the simulator.
  * Most checks print the usage that the client received. The sum of these usages must equal the
  * client's charges in the ledger. For clients that print none, the number of charged requests is
- * checked. The simulator, which is as strict as the API, must not refuse any request. How much
- * thinking the clients sent back, and how much of it still fitted, is printed.
+ * checked. Each client is a student of one course, with a member and a key of its own, and all its
+ * charges must be of this member. The simulator, which is as strict as the API, must not refuse any
+ * request. How much thinking the clients sent back, and how much of it still fitted, is printed.
  *
  * `npm run clients` runs all of them, `npm run clients -- openai-js llm` only those two. Each is
  * installed once, into `CLIENTS_DIR` (by default a folder in the system's temporary folder).
@@ -61,8 +62,10 @@ const gateway = spawn(node, [join(root, 'apps/gateway/dist/main.js')], {
 });
 
 let failures = 0;
+let course;
 try {
   await untilReady();
+  course = await createCourse();
   for (const client of CLIENTS) {
     if (chosen.length > 0 && !chosen.includes(client.name)) continue;
     if (!(await runClient(client))) failures += 1;
@@ -94,8 +97,9 @@ async function runClient({ name, install, command, requests }) {
       if (code !== 0) return failed(`cannot be installed: ${output.slice(-500)}`);
     }
   }
-  const apiKey = await createKey(name);
+  const { apiKey, memberId } = await createStudent(name);
   const exhaustedKey = await createExhaustedKey();
+  const { apiKey: spentKey } = await createSpentStudent(name);
   const earlier = simulator.journal.requests().length;
   upstream.takeRefusals();
   const { code, output } = await shell(command, folder, {
@@ -105,13 +109,14 @@ async function runClient({ name, install, command, requests }) {
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: apiKey,
     EXHAUSTED_API_KEY: exhaustedKey,
+    SPENT_API_KEY: spentKey,
     GATEWAY_URL: url,
     BINDING_MODELS,
     ...programs,
     HOME: folder,
   });
   const checks = output.split('\n').flatMap(readCheck);
-  for (const check of checks) process.stdout.write(`  ${check.check}\n`);
+  for (const { check, usage } of checks) process.stdout.write(`  ${check}: ${shown(usage)}\n`);
   const refusals = upstream.takeRefusals();
   if (code !== 0) {
     return failed(`exited with ${code}: ${output.slice(-2000)}${refusals.join('\n')}`);
@@ -119,6 +124,8 @@ async function runClient({ name, install, command, requests }) {
   if (refusals.length > 0) return failed(`refused upstream: ${refusals.join('\n')}`);
   process.stdout.write(`  ${thinkingIn(simulator.journal.requests().slice(earlier))}\n`);
   const charged = await chargedTo(apiKey);
+  const others = charged.members.filter((id) => id !== memberId);
+  if (others.length > 0) return failed(`charged to ${others.join(', ')} and not to its member`);
   if (requests !== undefined) {
     const count = `${charged.requests} requests charged, at least ${requests} expected`;
     return charged.requests >= requests ? passed(count) : failed(`${count}: ${output}`);
@@ -163,7 +170,7 @@ function failed(text) {
   return false;
 }
 
-/** @returns the charges of a key in the ledger: requests, and tokens of all kinds */
+/** @returns the charges of a key in the ledger: requests, tokens of all kinds, and members */
 async function chargedTo(apiKey) {
   const headers = { authorization: `Bearer ${apiKey}` };
   const response = await fetch(`${url}/v1/dashboard/usage?limit=1000`, { headers });
@@ -173,26 +180,63 @@ async function chargedTo(apiKey) {
     input += usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
     output += usage.output_tokens;
   }
-  return { requests: entries.length, input, output };
+  const members = [...new Set(entries.map(({ member_id: id }) => id ?? 'nobody'))];
+  return { requests: entries.length, input, output, members };
+}
+
+/** An account with a group of members, a budget of it, and one of each member. */
+async function createCourse() {
+  const { id: account_id } = await operate('accounts', { name: 'chair', balance_usd: '1000' });
+  const { id: group_id } = await operate('groups', { account_id, name: 'Databases' });
+  const budget = { account_id, period: 'month', contact: 'chair@example.com' };
+  const ofAll = { ...budget, name: 'the course', scope: 'group', subject: group_id };
+  await operate('budgets', { ...ofAll, amount_usd: '400' });
+  const ofEach = { ...budget, name: 'each student', scope: 'member', within_group: group_id };
+  await operate('budgets', { ...ofEach, amount_usd: '20' });
+  return { account_id, group_id, budget };
+}
+
+async function createStudent(name) {
+  const { account_id, group_id } = course;
+  const { id: member_id } = await operate('members', { account_id, group_id, name });
+  const { api_key: apiKey } = await operate('keys', { account_id, member_id, name });
+  return { apiKey, memberId: member_id };
+}
+
+/** @returns a student whose own budget is used up */
+async function createSpentStudent(name) {
+  const student = await createStudent(`${name}, spent`);
+  await operate('budgets', {
+    ...course.budget,
+    name: 'the thesis',
+    scope: 'member',
+    subject: student.memberId,
+    amount_usd: '0.00001',
+  });
+  const response = await askNatively(url, student.apiKey);
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return student;
 }
 
 /** @returns a key that has used up its balance */
 async function createExhaustedKey() {
-  const apiKey = await createKey('exhausted', '0.00001');
+  const balance = { name: 'exhausted', balance_usd: '0.00001' };
+  const { api_key: apiKey } = await operate('keys', balance);
   const response = await askNatively(url, apiKey);
   const text = await response.text();
   if (!response.ok) throw new Error(text);
   return apiKey;
 }
 
-async function createKey(name, balance = '20') {
-  const response = await fetch(`http://127.0.0.1:${adminPort}/admin/keys`, {
+async function operate(what, body) {
+  const response = await fetch(`http://127.0.0.1:${adminPort}/admin/${what}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name, balance_usd: balance }),
+    body: JSON.stringify(body),
   });
-  if (!response.ok) throw new Error(await response.text());
-  return (await response.json()).api_key;
+  if (!response.ok) throw new Error(`${what}: ${await response.text()}`);
+  return response.json();
 }
 
 async function untilReady() {

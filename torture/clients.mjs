@@ -8,7 +8,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FORMATS } from './formats.mjs';
 import { callHeaders } from './headers.mjs';
 
-export function createClients({ replicas, keys, models, parallel, random, onProgress }) {
+/** @typedef {{ headers: Readonly<Record<string, string>>, spender: object | undefined }} Named */
+
+/**
+ * @param {object} options
+ * @param {readonly any[]} options.replicas
+ * @param {readonly any[]} options.keys
+ * @param {readonly { id: string }[]} options.models
+ * @param {number} options.parallel
+ * @param {ReturnType<typeof import('./random.mjs').createRandom>} options.random
+ * @param {(tally: object) => void} [options.onProgress]
+ * @param {(key: any) => Named} [options.nameSpender] - whom a request names, if it names anybody
+ */
+export function createClients({
+  replicas,
+  keys,
+  models,
+  parallel,
+  random,
+  onProgress,
+  nameSpender = () => ({ headers: {}, spender: undefined }),
+}) {
   const seen = [];
   /** Refused requests, which must not have a ledger entry. */
   const refused = [];
@@ -33,12 +53,13 @@ export function createClients({ replicas, keys, models, parallel, random, onProg
     const model = random.pick(models);
     const format = FORMATS[i % FORMATS.length];
     const isStream = i % 10 !== 0;
+    const { headers, spender } = nameSpender(key);
     let requestId;
     try {
       const response = await request(replica.url + format.path, {
         dispatcher: agent,
         method: 'POST',
-        headers: callHeaders(key.credential),
+        headers: { ...callHeaders(key.credential), ...headers },
         body: JSON.stringify({
           model: model.id,
           stream: isStream,
@@ -48,12 +69,12 @@ export function createClients({ replicas, keys, models, parallel, random, onProg
       requestId = response.headers['x-gateway-request-id'];
       const text = await response.body.text();
       if (response.statusCode !== 200) {
-        refused.push({ requestId, status: response.statusCode });
+        refused.push({ requestId, status: response.statusCode, text });
         return 'refused';
       }
       const usage = format.usage(text, isStream);
       if (usage === undefined) return 'cut';
-      seen.push({ requestId, keyId: key.id, model: model.id, ...usage });
+      seen.push({ requestId, keyId: key.id, model: model.id, spender, ...usage });
       return 'complete';
     } catch {
       return 'cut';

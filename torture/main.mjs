@@ -6,9 +6,12 @@
  *   npm run torture -- --gate           the size of a release test
  *   npm run torture -- --least          the size of `npm test`, for the parts that it runs
  *   npm run torture -- --only race      one part: store, power, http, upstreams, teams, teams-zero,
- *                                       race, zero, attack, holders, answers, changes,
- *                                       unchargeable, payments, payments-embedded or timing
+ *                                       spenders, spenders-bounded, race, zero, attack, holders,
+ *                                       answers, changes, unchargeable, payments,
+ *                                       payments-embedded or timing
  *   npm run torture -- --seed 7         the same choices again
+ *   npm run torture -- --only spenders --set membersPerAccount=800,replicaCount=2
+ *                                       other sizes, by the names that the run prints
  *   npm run torture -- --untimed        prints times without checking them, for a busy machine
  */
 
@@ -23,6 +26,7 @@ import { torturePayments } from './payments.mjs';
 import { torturePower } from './power.mjs';
 import { tortureRace } from './race.mjs';
 import { createRandom } from './random.mjs';
+import { tortureSpenders } from './spenders.mjs';
 import { tortureStore } from './store.mjs';
 import { tortureTeams } from './teams.mjs';
 import { tortureTiming } from './timing.mjs';
@@ -30,6 +34,7 @@ import { tortureUnchargeable } from './unchargeable.mjs';
 
 const REPLICAS = { replicaCount: 4 };
 const TEAMS = { ...REPLICAS, teamCount: 4, keysPerTeam: 50, parallel: 64 };
+const SPENDERS = { ...REPLICAS, accountCount: 2, membersPerAccount: 60, parallel: 48 };
 const ON_POSTGRES = { ledger: 'PostgreSQL', replicaCount: 2 };
 
 /**
@@ -144,6 +149,25 @@ const PARTS = {
     short: { overdraft: 'none', ...TEAMS, requests: 2_000, kills: 5, databaseCrashes: 1 },
     gate: { overdraft: 'none', ...TEAMS, requests: 20_000, kills: 50, databaseCrashes: 3 },
   },
+  spenders: {
+    title: 'members, groups and budgets inside budgets, while they change and gateways are killed',
+    run: tortureSpenders,
+    short: { overdraft: 'none', ...SPENDERS, requests: 1_500, kills: 5, databaseCrashes: 1 },
+    gate: {
+      overdraft: 'none',
+      ...SPENDERS,
+      membersPerAccount: 800,
+      requests: 10_000,
+      kills: 50,
+      databaseCrashes: 3,
+    },
+  },
+  'spenders-bounded': {
+    title: 'the same with the default overdraft',
+    run: tortureSpenders,
+    short: { overdraft: 'bounded', ...SPENDERS, requests: 1_500, kills: 5, databaseCrashes: 1 },
+    gate: { overdraft: 'bounded', ...SPENDERS, requests: 10_000, kills: 50, databaseCrashes: 3 },
+  },
   // F20
   race: {
     title: 'simultaneous requests for the last cent of a key, with the default overdraft',
@@ -170,21 +194,21 @@ const PARTS = {
   holders: {
     title: 'random sequences of key operations by holders, against the bounds of their accounts',
     run: tortureHolders,
-    least: { setups: 2, operations: 200 },
+    least: { setups: 2, operations: 120 },
     short: { setups: 2, operations: 800 },
     gate: { setups: 16, operations: 100_000 },
   },
   answers: {
     title: 'random answers of the upstream to one customer, while others watch their service',
     run: tortureAnswers,
-    least: { setups: 2, operations: 160 },
+    least: { setups: 2, operations: 100 },
     short: { setups: 2, operations: 600 },
     gate: { setups: 16, operations: 20_000 },
   },
   changes: {
     title: 'values of a key that its holder changes at every moment of a request',
     run: tortureChanges,
-    least: { setups: 2, operations: 100 },
+    least: { setups: 2, operations: 60 },
     short: { setups: 2, operations: 300 },
     gate: { setups: 16, operations: 16_000 },
   },
@@ -228,6 +252,7 @@ const { values } = parseArgs({
     least: { type: 'boolean', default: false },
     only: { type: 'string' },
     untimed: { type: 'boolean', default: false },
+    set: { type: 'string' },
   },
 });
 const seed = Number(values.seed ?? Date.now() % 1_000_000_000);
@@ -239,7 +264,7 @@ for (const name of names) {
   const part = PARTS[name];
   if (part === undefined)
     throw new Error(`--only: ${name} is not one of ${Object.keys(PARTS).join(', ')}`);
-  const options = { ...(part[size] ?? part.short), isTimed: !values.untimed };
+  const options = { ...(part[size] ?? part.short), ...givenSizes(), isTimed: !values.untimed };
   step(`Torture ${name}, seed ${seed}: ${part.title}\n  ${JSON.stringify(options)}`);
   const startedAt = Date.now();
   const say = (text) => {
@@ -253,6 +278,11 @@ for (const name of names) {
 }
 process.stdout.write(`\nseed ${seed}: ${counts.passed} passed, ${counts.failed} failed\n`);
 process.exit(counts.failed === 0 ? 0 : 1);
+
+function givenSizes() {
+  const pairs = values.set?.split(',').map((pair) => pair.split('=')) ?? [];
+  return Object.fromEntries(pairs.map(([name, value]) => [name, Number(value)]));
+}
 
 function print(lines) {
   process.stdout.write('\n');

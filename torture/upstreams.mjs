@@ -1,7 +1,7 @@
 /**
  * The upstream of the torture: one simulator, or several accounts with a simulator each. On demand
- * an account refuses requests, limits them or cannot be reached. Records which requests an account
- * accepted.
+ * an account refuses requests, limits them, fails or cannot be reached. Records which requests an
+ * account accepted.
  *
  * @import { ScriptedReply } from '../packages/upstream-simulator/dist/index.js'
  */
@@ -13,14 +13,20 @@ import { startUpstreamSimulator } from '../packages/upstream-simulator/dist/inde
 import { startFaultProxy } from './fault-proxy.mjs';
 
 /**
- * The answers of an account that refuses every request. The gateway may send the request to another
- * account.
+ * The answers of an account that serves no request. After an error of the API, the gateway may send
+ * the request to another account.
  */
 /** @type {Readonly<Record<string, ScriptedReply>>} */
 const REFUSALS = {
   limits: { error: { type: 'rate_limit_error' }, headers: { 'retry-after': '1' } },
   refusesCredential: { error: { type: 'authentication_error' } },
   hasNoCredit: { error: { type: 'billing_error' } },
+  isOverloaded: { error: { type: 'overloaded_error' } },
+  fails: { error: { type: 'api_error' } },
+  // Plain responses are served.
+  beginsWithError: { streamError: { afterEvents: 0, type: 'overloaded_error' } },
+  // Nobody can say whether the API accepted the request, so it counts as accepted.
+  hasProxyThatFails: { status: 502, body: '<html>' },
 };
 export const REFUSAL_NAMES = Object.keys(REFUSALS);
 
@@ -46,11 +52,11 @@ export async function startUpstreams({ accounts, journalEntries }) {
   }));
   writeFileSync(file, JSON.stringify({ accounts: list }));
 
-  function note(text, isRefused) {
+  function note(text, mayMove) {
     const question = /question \d+ /.exec(text)?.[0];
     if (question === undefined) return;
     if (accepted.has(question)) repeated.push(question);
-    if (!isRefused) accepted.add(question);
+    if (!mayMove) accepted.add(question);
   }
 
   async function startMember(name) {
@@ -65,12 +71,18 @@ export async function startUpstreams({ accounts, journalEntries }) {
     const member = { name, apiKey, simulator, refusal: undefined, link: await linkTo(simulator) };
     if (accounts === 0) return member;
     simulator.scriptWhen((request) => {
-      note(JSON.stringify(request), member.refusal !== undefined);
+      note(JSON.stringify(request), isRefused(member.refusal, request));
       return false;
     }, {});
     for (const [kind, reply] of Object.entries(REFUSALS))
       simulator.scriptWhen(() => member.refusal === kind, reply);
     return member;
+  }
+
+  /** Whether an error of the API itself answers this request, so that it may be sent again. */
+  function isRefused(kind, request) {
+    if (kind === undefined || kind === 'hasProxyThatFails') return false;
+    return kind !== 'beginsWithError' || request.stream === true;
   }
 
   return {

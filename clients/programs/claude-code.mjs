@@ -1,7 +1,7 @@
 /**
  * Claude Code writes a file, continues the conversation, searches the web by its own tool, asks
  * each of its aliases for models, compacts the conversation and goes on with it, and stops when its
- * key has no balance left.
+ * key has no balance left, or its user's budget is used up.
  */
 
 import { equal, match } from 'node:assert/strict';
@@ -45,12 +45,22 @@ const compacted = claude({}, ...JSON_OUTPUT, ...MODEL, '--continue', '/compact')
 report('compaction', usageIn(compacted.stdout));
 report('after the compaction', usageOf(...MODEL, '--continue', 'And again'));
 
-const start = performance.now();
-const refused = claude({ ANTHROPIC_API_KEY: process.env.EXHAUSTED_API_KEY }, ...MODEL, 'Say hello');
-const seconds = ((performance.now() - start) / 1000).toFixed(1);
-equal(refused.status, 1);
-match(refused.stdout, /balance is used up/);
-report(`exhausted key, ended after ${seconds} s`, { input: 0, output: 0 });
+for (const [whose, key, reason] of [
+  ['exhausted key', process.env.EXHAUSTED_API_KEY, /balance is used up/],
+  [
+    'spent student',
+    process.env.SPENT_API_KEY,
+    /the budget "the thesis" of the member ".+" of 0\.00001 USD .*is used up; it renews at .*; ask chair@example\.com for more/,
+  ],
+]) {
+  const start = performance.now();
+  const refused = claude({ ANTHROPIC_API_KEY: key }, ...MODEL, 'Say hello');
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(refused.stdout);
+  equal(refused.status, 1);
+  match(refused.stdout, reason);
+  report(`${whose}, ended after ${seconds} s`, { input: 0, output: 0 });
+}
 
 function claude(env, ...args) {
   return spawnSync(CLAUDE, ['-p', '--permission-mode', 'acceptEdits', ...args], {

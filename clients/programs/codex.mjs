@@ -3,13 +3,15 @@
  * second conversation. It uses the Responses API. It also waits for a stream that is silent for
  * longer than its idle limit: the gateway's events must keep it from asking, and paying, again.
  * With a model that checks what precedes its thinking, it compacts its history in the middle of a
- * turn, and goes on in this turn and in the next.
+ * turn, and goes on in this turn and in the next. It says why a request of a user is refused whose
+ * budget is used up.
  */
 
-import { equal, ok } from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { equal, match, ok } from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
 
 const CODEX = resolve('node_modules/.bin/codex');
 const env = { ...process.env, CODEX_HOME: resolve('codex') };
@@ -67,6 +69,22 @@ report('compaction', compacted);
 ok(hasCompacted(), 'there was no compaction');
 const later = codex('resume', '--last', ...binding, 'And again');
 report('resume after the compaction', since(compacted, later));
+
+const start = performance.now();
+const refused = spawnSync(CODEX, ['exec', '--json', 'Say hello'], {
+  cwd: repository,
+  env: { ...env, OPENAI_API_KEY: process.env.SPENT_API_KEY },
+  encoding: 'utf8',
+  stdio: ['ignore', 'pipe', 'pipe'],
+});
+const seconds = ((performance.now() - start) / 1000).toFixed(1);
+console.log(refused.stdout, refused.stderr);
+equal(refused.status, 1);
+match(
+  refused.stdout,
+  /the budget \\"the thesis\\" of the member \\".+\\" of 0\.00001 USD .*is used up; it renews at .*; ask chair@example\.com for more/,
+);
+report(`spent student, ended after ${seconds} s`, { input: 0, output: 0 });
 
 /** @returns a block of docs/clients.md */
 function snippet(name) {
