@@ -5,10 +5,10 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installPacked, publishedLibraries, withScratch } from './packed.mjs';
-import { node, run, step } from './setup.mjs';
+import { node, root, run, step } from './setup.mjs';
 
 // The declarations contain `Uint8Array<ArrayBuffer>`, which needs TypeScript 5.7.
 const COMPILERS = {
@@ -26,6 +26,12 @@ const PORTABLE = [
   '@gateway/rate-limiter/redis',
 ];
 const NODE_TYPES = '24.19.2';
+const SIMULATOR = readFileSync(join(root, 'packages/upstream-simulator/package.json'), 'utf8');
+const { peerDependencies, devDependencies } = JSON.parse(SIMULATOR);
+/** The optional peers that `@gateway/upstream-simulator/clouds` needs. */
+const CLOUD_PEERS = Object.fromEntries(
+  Object.keys(peerDependencies).map((name) => [name, devDependencies[name]]),
+);
 const entries = publishedLibraries().flatMap((published) => published.entries);
 
 const IMPORTS = `
@@ -53,7 +59,7 @@ for (const [kind, { openEmbeddedStore }] of Object.entries({ imported, required 
 
 await withScratch(async (dir) => {
   step(`Installing ${publishedLibraries().length} packed packages into an empty project`);
-  installPacked(dir, { ...COMPILERS, '@types/node': NODE_TYPES });
+  installPacked(dir, { ...COMPILERS, ...CLOUD_PEERS, '@types/node': NODE_TYPES });
   checkTypes(dir);
   checkImports(dir);
   await checkCommand(dir);

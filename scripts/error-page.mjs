@@ -23,7 +23,8 @@ An error is \`{"type":"error","error":{"type","message"},"request_id"}\`; everyw
 admin port and the webhook, \`error\` also has \`param\` and \`code\`. Whether to try again is in the headers \`retry-after\`
 and \`x-should-retry\`, which SDKs obey. Errors of the provider about the request itself pass as they are
 ([which do](decisions/0006-relayed-and-replaced-errors.md)); in OpenAI's formats they get its \`code\`. A command
-prints the same sentences with exit code ${EXIT.refused}, or ${EXIT.unavailable} for a status of 500 or more.
+prints the same sentences with exit code ${EXIT.refused}, ${EXIT.usage} for a wrong argument or option, or ${EXIT.unavailable} for a status
+of 500 or more.
 
 What \`/readyz\` answers is in [operating.md](operating.md#tls-and-balancers), and each alert [there](operating.md#alerts).
 `;

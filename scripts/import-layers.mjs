@@ -15,6 +15,13 @@ export const UPSTREAM_SIMULATOR_LAYERS = {
   schemas: ['message'],
   rules: ['message', 'models', 'schemas'],
   '.': ['message', 'models', 'schemas', 'rules'],
+  // The simulated clouds: what several have in common, and one folder each.
+  'clouds/shared': ['message', 'models', '.'],
+  'clouds/aws': ['message', 'models', 'rules', '.', 'clouds/shared'],
+  'clouds/google': ['message', 'models', '.', 'clouds/shared'],
+  'clouds/foundry': ['message', 'models', '.', 'clouds/shared'],
+  // The public entry.
+  clouds: ['.', 'clouds/shared', 'clouds/aws', 'clouds/google', 'clouds/foundry'],
 };
 
 const CLIENTS_AND_BELOW = [
@@ -106,12 +113,12 @@ const LEDGER_LAYERS = {
   'ledger/base': ['.'],
   // The tables as the schema declares them, and their migrations.
   'ledger/tables': ['generated', '.'],
-  // Rules that bookings, charges and audits share: windows of caps, allowances, ids, notices.
+  // Rules that bookings, charges and audits share: budgets, caps, allowances, ids, notices.
   'ledger/rules': ['.', 'ledger/base', 'ledger/tables'],
   // What a row means: how it is read, written and hashed, and the rights that it gives.
   'ledger/rows': ['.', 'ledger/tables', 'ledger/rules'],
   // The statements that both databases run for lists and sums, and how the results are read.
-  'ledger/queries': ['.', 'ledger/base', 'ledger/rules', 'ledger/rows'],
+  'ledger/queries': ['.', 'ledger/base', 'ledger/tables', 'ledger/rules', 'ledger/rows'],
   // The sealed form of rows, and the hashes of the chain.
   'ledger/seals': ['generated', '.', 'ledger/tables'],
   // The rows of the whole ledger, page by page, for archives and audits.
@@ -190,7 +197,7 @@ export const BALANCE_STORE_LAYERS = {
     'embedded/threads',
   ],
   testing: ['generated', '.', 'ledger/base', 'ledger/rules', 'ledger/rows', 'ledger/archive'],
-  'index.ts': ['.', 'ledger/rules', 'ledger/archive'],
+  'index.ts': ['.', 'ledger/rules', 'ledger/rows', 'ledger/archive'],
 };
 
 const PARTS_AND_BELOW = ['shared/text', 'shared/api', 'shared/controls'];
@@ -200,6 +207,7 @@ const SHARED = [
   'shared/money',
   'shared/breakdown',
   'shared/keys',
+  'shared/members',
   'shared/requests',
 ];
 
@@ -218,6 +226,8 @@ export const DASHBOARD_LAYERS = {
   'shared/breakdown': [...PARTS_AND_BELOW, 'shared/plots'],
   // Keys, and links that read.
   'shared/keys': PARTS_AND_BELOW,
+  // Groups, members and budgets.
+  'shared/members': [...PARTS_AND_BELOW, 'shared/keys'],
   // The record of requests.
   'shared/requests': [...PARTS_AND_BELOW, 'shared/plots'],
   customer: SHARED,

@@ -11,11 +11,14 @@ const root = dirname(dirname(require.resolve('./jest-setup.cjs')));
 
 const LONGEST = [
   'apps/gateway/test/process/workers.test.ts',
+  'apps/gateway/test/repository/handbook.test.ts',
   'packages/balance-store/test/postgres/postgres.test.ts',
   'apps/gateway/test/whole/holders.test.ts',
   'apps/dashboard/test/customer/customer.test.ts',
   'apps/gateway/test/process/replicas.test.ts',
   'packages/balance-store/test/embedded/embedded.test.ts',
+  'apps/dashboard/test/shared/usage.test.ts',
+  'apps/gateway/test/process/restricted.test.ts',
   'apps/dashboard/test/shared/payments.test.ts',
   'packages/balance-store/test/both/archive.test.ts',
   'apps/gateway/test/process/outage.test.ts',

@@ -41,6 +41,7 @@ const RUNS = {
     'charges of all writers': [4_000, 20_000],
   },
   'packages/balance-store/test/both/model.test.ts': { histories: [25, 100] },
+  'packages/balance-store/test/both/budget-model.test.ts': { histories: [4, 60] },
   'packages/balance-store/test/embedded/standing-memory.test.ts': {
     histories: [300, 5_000],
     'histories with processes': [8, 200],
@@ -75,6 +76,12 @@ const TORTURE = ['torture', 'attack', 'holders', 'power'].map(
   (name) => `apps/gateway/test/whole/${name}.test.ts`,
 );
 
+/** What the long form does on more machines: under each restriction, and on replicas. */
+const MACHINES = [
+  'apps/gateway/test/process/restricted.test.ts',
+  'apps/gateway/test/repository/handbook.test.ts',
+];
+
 /** The tests of the pages: their long form gives each request of the browser a delay. */
 const PAGES = 'apps/dashboard/test/';
 
@@ -96,6 +103,6 @@ function runs(file, what) {
   return isLong ? sizes[1] : Number(TEST_RUNS);
 }
 
-const longFiles = [...Object.keys(RUNS), ...TORTURE, PAGES];
+const longFiles = [...Object.keys(RUNS), ...TORTURE, ...MACHINES, PAGES];
 
 module.exports = { runs, isLong, longFiles };

@@ -30,7 +30,7 @@ function whole(name) {
 }
 
 /** The largest size of a page with all of its files, in bytes compressed by Brotli. */
-export const PAGE_LIMITS = { customer: 60_000, console: 60_000 };
+export const PAGE_LIMITS = { customer: 60_000, console: 66_000 };
 
 /** The largest size of the server's tarball, in bytes: what `npx farthing` downloads of its own. */
-export const SERVER_LIMIT = 750_000;
+export const SERVER_LIMIT = 820_000;

@@ -1,3 +1,4 @@
+export { EventSplitter, type OnEventBytes } from '../wire/event-splitter.js';
 export { MESSAGE_KEEP_ALIVE, messageErrorEvent } from '../wire/native-events.js';
 export { readMessage, type MessageReading } from '../wire/message-state.js';
 export {
