@@ -76,8 +76,9 @@ const TORTURE = ['torture', 'attack', 'holders', 'power'].map(
   (name) => `apps/gateway/test/whole/${name}.test.ts`,
 );
 
-/** What the long form does on more machines: under each restriction, and on replicas. */
-const MACHINES = [
+/** What the long form does in more ways: on each ledger, under each restriction, on replicas. */
+const IN_MORE_WAYS = [
+  'apps/gateway/test/exchange/changed-while-running.test.ts',
   'apps/gateway/test/process/restricted.test.ts',
   'apps/gateway/test/repository/handbook.test.ts',
 ];
@@ -103,6 +104,6 @@ function runs(file, what) {
   return isLong ? sizes[1] : Number(TEST_RUNS);
 }
 
-const longFiles = [...Object.keys(RUNS), ...TORTURE, ...MACHINES, PAGES];
+const longFiles = [...Object.keys(RUNS), ...TORTURE, ...IN_MORE_WAYS, PAGES];
 
 module.exports = { runs, isLong, longFiles };

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defaultPriceTable, formatUsd, parseUsd } from '@gateway/billing';
 import { usePostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
 import type { PostgresServer } from '../../../../packages/balance-store/test/postgres-server.js';
+import { isLong } from '../../../../scripts/runs.cjs';
 import { changedKey } from '../../src/customer/keys.js';
 import { operations } from '../../src/operator/operations/operations.js';
 import { startGatedUpstream } from '../support/gated-upstream.js';
@@ -74,12 +75,15 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-describe.each([
-  ['embedded', 'bounded'],
+/** The short form has each ledger and each way of overdraft once. */
+const LEDGERS = [
   ['embedded', 'none'],
   ['PostgreSQL', 'bounded'],
+  ['embedded', 'bounded'],
   ['PostgreSQL', 'none'],
-] as const)('a request on the %s ledger, OVERDRAFT=%s', (ledger, overdraft) => {
+] as const;
+
+describe.each(LEDGERS.slice(0, isLong ? undefined : 2))('a request on the %s ledger, OVERDRAFT=%s', (ledger, overdraft) => {
   let upstream: GatedUpstream;
   let gateway: TestGateway;
   beforeAll(async () => {

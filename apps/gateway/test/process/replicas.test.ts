@@ -23,6 +23,7 @@ import { postChat, postMessages, userMessage } from '../support/gateway.js';
 import { openRedisLink } from '../support/redis-link.js';
 import type { RedisLink } from '../support/redis-link.js';
 import { startSlowLink } from '../support/slow-link.js';
+import { until } from '../support/until.js';
 
 const ADMIN_TOKEN = 'admin-token-of-the-tests';
 const STREAM = { stream: true };
@@ -138,10 +139,6 @@ async function createKey(
   const call = createRemoteCaller({ url: replica.adminUrl, token: ADMIN_TOKEN });
   const key = await call('createKey', { name: 'test', balance_usd: balance, concurrency });
   return { id: key.id, account_id: key.account_id, api_key: key.api_key ?? '' };
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /** A request whose answer is read as it arrives. */

@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Polls until a condition holds. If it never does, the test's own timeout ends the wait. */
+/**
+ * Polls until a condition holds. If it never does, the test's own timeout ends the wait. The longer
+ * it takes, the rarer it polls, because each poll takes CPU time from what is waited for.
+ */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5));
+  const begin = performance.now();
+  while (!(await isTrue())) {
+    const ms = Math.min(Math.max((performance.now() - begin) / 10, 5), 100);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
 }
 
 /**
