@@ -223,10 +223,10 @@ function reachedBy(
 }
 
 /** Takes this much from the credits, in their order. */
-function useLots(account: ModelAccount, amount: bigint): Changes {
+function useLots(account: ModelAccount, amount: bigint, lots = account.lots): Changes {
   let left = amount;
   const changes: [string, bigint][] = [];
-  for (const lot of account.lots) {
+  for (const lot of lots) {
     const taken = min(lot.remaining, left);
     lot.remaining -= taken;
     left -= taken;
@@ -421,7 +421,10 @@ function bookAdjustment(account: ModelAccount, units: bigint, cause: string): Ch
   account.events.push('balance.adjusted');
   book(account, units, { cause });
   account.adjusted += units;
-  return units < 0n ? fitLots(account) : [];
+  if (units > 0n) return [];
+  // What was a gift is taken back from given money first.
+  const gifts = cause === 'goodwill' ? account.lots.filter(({ isGiven }) => isGiven) : [];
+  return [...useLots(account, -units, gifts), ...fitLots(account)];
 }
 
 export function reverse(
