@@ -20,9 +20,11 @@ export const SERVICE_ERRORS = {
   },
   ledger_unavailable: {
     ...UNAVAILABLE,
-    sentence: 'the gateway cannot reach its ledger at the moment; nothing was charged',
-    cause: 'the database is down, read-only or full; `fault` in the log says which',
-    cure: 'operators: repair it; the gateway goes on by itself',
+    sentence: 'the ledger does not answer the gateway at the moment; nothing was charged',
+    cause:
+      'the database is down, read-only or full, or a report reads more than it can in the time; ' +
+      '`fault` in the log says which',
+    cure: 'operators: repair it, and the gateway goes on by itself; of a report, read a shorter range',
     retry: 5,
   },
   charge_unconfirmed: {
