@@ -46,7 +46,8 @@ export async function tortureSpenders(options, random, say) {
     { callAdmin, accountCount, membersPerAccount, tags: TAGS, runs: RUNS, requests },
     random,
   );
-  const operators = createBudgetOperators({ callAdmin, accounts }, random);
+  const progress = () => (clients.tally.complete + clients.tally.refused) / requests;
+  const operators = createBudgetOperators({ callAdmin, accounts, progress }, random);
   const done = { kills: 0, databaseCrashes: 0, badExits: 0 };
   const sayProgress = createProgress(say);
   const clients = createClients({

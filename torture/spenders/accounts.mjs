@@ -9,7 +9,7 @@ const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu'];
 /** What a request of the torture costs on average, in units of 10^-14 USD. Some hold 0.0016 USD. */
 const AVERAGE = 7n * 10n ** 10n;
 /** A budget that could not hold a few requests would be empty from the start. */
-const LEAST = 40n * 10n ** 10n;
+export const LEAST = 40n * 10n ** 10n;
 
 /**
  * @param {object} options
@@ -115,7 +115,14 @@ export async function createAccounts(
         idempotency_key: nextId(),
         ...body,
       });
-      budgets.push({ id: budgetId, amount, current: amount, most: amount, raises: [] });
+      budgets.push({
+        id: budgetId,
+        first: amount,
+        amount,
+        current: amount,
+        most: amount,
+        raises: [],
+      });
     };
     await add(share(1, 1), { scope: 'account' });
     for (const group of groups) {

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toUsd } from '../teams/operators.mjs';
+import { LEAST } from './accounts.mjs';
 
 const RAISED_MS = 20_000;
 
@@ -9,8 +10,10 @@ const RAISED_MS = 20_000;
  * @param {object} options
  * @param {import('../repeated-calls.mjs').RepeatedCalls['callAdmin']} options.callAdmin
  * @param {readonly any[]} options.accounts
+ * @param {() => number} options.progress - 1 when as many requests were served or refused as are to
+ * be served
  */
-export function createBudgetOperators({ callAdmin, accounts }, random) {
+export function createBudgetOperators({ callAdmin, accounts, progress }, random) {
   const budgets = new Map(
     accounts.flatMap((account) => account.budgets.map((budget) => [budget.id, budget])),
   );
@@ -41,12 +44,14 @@ export function createBudgetOperators({ callAdmin, accounts }, random) {
 
   const ACTIONS = {
     /**
-     * Amounts grow over time, so that no run waits forever for budgets that are used up. The larger
-     * amount counts from now on, because the change may be made before its answer.
+     * Amounts grow with the requests, more slowly than these use them, so that every level refuses
+     * some; refused requests count, too, so that no run waits forever for budgets that are used up.
+     * The larger amount counts from now on, because the change may be made before its answer.
      */
     change: () =>
       withBudget(async (budget) => {
-        budget.amount += budget.amount / 4n;
+        const grown = (budget.first * BigInt(20 + Math.floor(90 * progress()))) / 100n;
+        budget.amount = grown > LEAST ? grown : LEAST;
         const amount = (budget.amount * BigInt(50 + random.below(100))) / 100n;
         if (amount > budget.current) budget.current = amount;
         noteMost(budget);
