@@ -4,7 +4,8 @@
  */
 
 import { z } from 'zod';
-import { HOME_LACKS } from './upstream-target.js';
+import { homeCredential } from './home-credential.js';
+import { HOME_APIS, HOME_LACKS } from './upstream-target.js';
 
 const HEADER_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const headerValue = z
@@ -37,6 +38,8 @@ const OWN_HEADERS: readonly string[] = [
 ];
 
 export const homeFields = {
+  api: z.enum(HOME_APIS).optional(),
+  credential: homeCredential.optional(),
   /** The header of the credential: `x-api-key`, or `authorization` as a bearer token. */
   auth: z.enum(['x-api-key', 'bearer']).optional(),
   headers: z.record(z.string(), headerValue).optional(),
@@ -57,13 +60,17 @@ export const homeFields = {
 type HomeFields = z.output<z.ZodObject<typeof homeFields>>;
 
 /** Problems of several members, each under the name of the one to change. */
-export function homeProblems({ value, issues }: z.core.ParsePayload<HomeFields>): void {
-  const credentialHeader = value.auth === 'bearer' ? 'authorization' : 'x-api-key';
+export function homeProblems(payload: z.core.ParsePayload<HomeFields & { url: string }>): void {
+  const { value, issues } = payload;
+  apiProblems(payload);
+  const isBearer = value.auth === 'bearer' || value.credential !== undefined;
+  const credentialHeader = isBearer ? 'authorization' : 'x-api-key';
   for (const name of Object.keys(value.headers ?? {})) {
     const message = HEADER_NAME.test(name)
       ? 'is written by the gateway itself, so it cannot be set'
       : 'must be the name of a header, in small letters';
-    const isOwn = OWN_HEADERS.includes(name) || name === credentialHeader;
+    const isOwn =
+      OWN_HEADERS.includes(name) || name === credentialHeader || name.startsWith('x-amz-');
     if (HEADER_NAME.test(name) && !isOwn) continue;
     issues.push({ code: 'custom', path: ['headers', name], message, input: name });
   }
@@ -75,5 +82,40 @@ export function homeProblems({ value, issues }: z.core.ParsePayload<HomeFields>)
     // An answer names the model by the home's name only.
     const message = `has the same name at the home as ${other}, so answers could not be told apart`;
     issues.push({ code: 'custom', path: ['models', id], message, input: name });
+  }
+}
+
+/** Which credential each of the clouds' own APIs takes. */
+const CREDENTIAL_OF = { vertex: 'google', invoke: 'aws' } as const;
+const VERTEX_URL = /\/projects\/[^/]+\/locations\/[^/?#]+\/?$/;
+
+/** What does not fit the API of the home or its credential. */
+function apiProblems({
+  value,
+  issues,
+}: z.core.ParsePayload<HomeFields & { url: string }>): void {
+  const { api = 'messages', credential, auth, models, url } = value;
+  const refuse = (path: string[], message: string): void => {
+    issues.push({ code: 'custom', path, message, input: value });
+  };
+  if (credential !== undefined && auth !== undefined) {
+    refuse(['auth'], 'cannot be set beside credential');
+  }
+  if (api === 'messages') return;
+  const kind = CREDENTIAL_OF[api];
+  if (credential === undefined && auth !== 'bearer') {
+    refuse(['auth'], `must be "bearer" with api "${api}", unless there is a credential`);
+  }
+  if (credential !== undefined && credential.kind !== kind) {
+    refuse(['credential', 'kind'], `must be "${kind}" with api "${api}"`);
+  }
+  if (models === undefined) {
+    refuse(['models'], `must name the home's models with api "${api}", which has them in its URL`);
+  }
+  if (value.version_in !== undefined) {
+    refuse(['version_in'], `cannot be set with api "${api}", which has the version in the body`);
+  }
+  if (api === 'vertex' && !VERTEX_URL.test(url)) {
+    refuse(['url'], 'must end with /projects/<project>/locations/<location> with api "vertex"');
   }
 }

@@ -1,8 +1,11 @@
 /** Which accounts of the upstream the gateway uses. */
 
+import type { HomeCredential } from './home-credential.js';
+
 export interface AnthropicTarget extends HomeForm {
   readonly url: string;
-  readonly apiKey: string;
+  /** `undefined` if the home has a `credential`. */
+  readonly apiKey?: string | undefined;
 }
 
 /**
@@ -10,6 +13,10 @@ export interface AnthropicTarget extends HomeForm {
  * docs/decisions/0123).
  */
 export interface HomeForm {
+  /** `undefined`: as `messages`, Anthropic's own. */
+  readonly api?: HomeApiName | undefined;
+  /** In place of a key: an identity that signs requests, or gets tokens for them. */
+  readonly credential?: HomeCredential | undefined;
   /** Where `apiKey` came from. It is read again when the file changes. */
   readonly apiKeyFile?: string | undefined;
   /** The header that carries the credential. `undefined`: as `x-api-key`. */
@@ -27,6 +34,10 @@ export interface HomeForm {
   readonly versionIn?: 'header' | 'body' | undefined;
   readonly lacks?: readonly HomeLack[] | undefined;
 }
+
+/** The APIs of homes: Anthropic's, Google's rawPredict, and Bedrock's InvokeModel. */
+export const HOME_APIS = ['messages', 'vertex', 'invoke'] as const;
+export type HomeApiName = (typeof HOME_APIS)[number];
 
 /** What a home may lack: the counting of tokens, or the list of its models. */
 export const HOME_LACKS = ['count_tokens', 'models'] as const;

@@ -10,6 +10,7 @@ import { API_KEY_FORM, API_KEY_PROBLEM } from './upstream-target.js';
 import { ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM } from './variables.js';
 
 const DEFAULT_URL = 'https://api.anthropic.com';
+const CREDENTIALS = ['api_key', 'api_key_file', 'credential'] as const;
 const perMinute = z.number().int().min(1).max(1_000_000_000).optional();
 
 const account = z
@@ -40,8 +41,8 @@ const account = z
     ...homeFields,
   })
   .check(homeProblems)
-  .refine((each) => (each.api_key === undefined) !== (each.api_key_file === undefined), {
-    error: 'must have either api_key or api_key_file',
+  .refine((each) => CREDENTIALS.filter((name) => each[name] !== undefined).length === 1, {
+    error: `must have exactly one of ${CREDENTIALS.join(', ')}`,
   })
   .refine((each) => each.admin_key === undefined || each.admin_key_file === undefined, {
     error: 'must have at most one of admin_key and admin_key_file',
@@ -81,8 +82,10 @@ export function readUpstreams(path: string): readonly AccountTarget[] {
   return parsed.data.accounts.map((each, index) => ({
     name: each.name,
     url: each.url,
-    apiKey: each.api_key ?? readKey(each.api_key_file ?? '', `${String(index)}.api_key_file`),
+    apiKey: each.api_key ?? readKey(each.api_key_file, `${String(index)}.api_key_file`),
     apiKeyFile: each.api_key_file,
+    api: each.api,
+    credential: each.credential,
     auth: each.auth,
     headers: each.headers,
     models: each.models,
@@ -116,7 +119,8 @@ function readAdminKey(path: string | undefined, index: number): string | undefin
 }
 
 /** @param member - Such as `0.api_key_file`. */
-function readKey(path: string, member: string): string {
+function readKey(path: string | undefined, member: string): string | undefined {
+  if (path === undefined) return undefined;
   const key = readSecret(path, member);
   if (API_KEY_FORM.test(key)) return key;
   throw new ConfigError([`UPSTREAMS: accounts.${member}: ${API_KEY_PROBLEM}`]);

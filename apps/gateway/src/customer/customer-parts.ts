@@ -17,6 +17,7 @@ export interface CustomerParts
       | 'memory'
       | 'responses'
       | 'readLinks'
+      | 'upstream'
       | 'sameKeyInBothHeaders'
       | 'telemetry'
       | 'log'

@@ -18,10 +18,24 @@ import { keyEndpoint } from './key-route.js';
 import type { ReadAnswer } from './key-route.js';
 import { capabilitiesOf } from './model-capabilities.js';
 
-/** The models that the key may use, at the prices of its account. */
-export function modelsOf({ models }: KeyRecord, { prices }: PriceBook): readonly ModelPrice[] {
-  const all = prices.list();
-  return models === null ? all : all.filter(({ id }) => models.includes(id));
+/** The models that the key may use, at the prices of its account, and that a home serves to it. */
+export function modelsOf(
+  key: KeyRecord,
+  { prices }: PriceBook,
+  parts: Pick<CustomerParts, 'upstream'>,
+): readonly ModelPrice[] {
+  const { models } = key;
+  return prices
+    .list()
+    .filter(({ id }) => (models === null || models.includes(id)) && isServed(id, key, parts));
+}
+
+function isServed(
+  model: string,
+  { accountId }: KeyRecord,
+  { upstream }: Pick<CustomerParts, 'upstream'>,
+): boolean {
+  return upstream.refusalFor?.({ operation: 'messages', model, accountId }) === undefined;
 }
 
 /** Answers with what a request of the key would be charged if it began now. */
@@ -84,7 +98,7 @@ export const listModels = keyEndpoint(
     const query = pageQuery.safeParse({ lifecycle, ...members });
     if (!query.success) return { refusal: refusalOfQuery(query.error) };
     return withBook(key, parts, (book) =>
-      answerOf(modelsOf(key, book), query.data, { book, parts }),
+      answerOf(modelsOf(key, book, parts), query.data, { book, parts }),
     );
   },
 );
@@ -150,7 +164,7 @@ export const getModel = keyEndpoint(
     withBook(key, parts, (book) => {
       const id = String(req.params['id']);
       const price = book.prices.find(id);
-      return price === undefined
+      return price === undefined || !isServed(id, key, parts)
         ? { refusal: modelNotFound(id) }
         : { json: modelObject(price, book, parts.now()) };
     }),

@@ -25,7 +25,7 @@ export const listPrices = keyEndpoint(
     withBook(key, parts, (book) => ({
       json: {
         object: 'list',
-        data: modelsOf(key, book).map((price) =>
+        data: modelsOf(key, book, parts).map((price) =>
           priceView({ price, fees: book.prices.fees, nowMs: parts.now() }),
         ),
         has_more: false,

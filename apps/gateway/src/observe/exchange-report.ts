@@ -45,6 +45,8 @@ export interface ExchangeReport {
   readonly fault: string | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamRequestId: string | undefined;
+  /** Who serves the models of the home that answered, as OpenTelemetry names them. */
+  readonly upstreamProvider: string;
   /** From sending the request to the first byte of the response's body. */
   readonly upstreamFirstByteMs: number | undefined;
 }

@@ -33,9 +33,13 @@ const upstreamErrorBody = z.object({
 
 type ReadFailure = UpstreamAnswers['readFailure'];
 
-/** @param auth - The header that carries the credential. */
-export function anthropicFailures(auth: AnthropicTarget['auth']): ReadFailure {
-  return auth === 'bearer' ? readBearerFailure : readAnthropicFailure;
+/** By the header that carries the credential. */
+export function anthropicFailures({
+  auth,
+  credential,
+}: Pick<AnthropicTarget, 'auth' | 'credential'>): ReadFailure {
+  const isBearer = auth === 'bearer' || credential !== undefined;
+  return isBearer ? readBearerFailure : readAnthropicFailure;
 }
 
 export function readAnthropicFailure(...response: Parameters<ReadFailure>): UpstreamFailure {

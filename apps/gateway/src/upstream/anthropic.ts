@@ -1,53 +1,80 @@
 /**
- * Anthropic's Messages API as the upstream, and homes that serve the same API with other headers or
- * under other names of the models (docs/decisions/0123).
+ * Anthropic's Messages API as the upstream, and homes that serve the same models: with other headers
+ * or other names of the models (docs/decisions/0123), or by a cloud's own API and credentials
+ * (docs/decisions/0125).
  */
 
 import { newRefusal } from '../base/errors/refusal.js';
 import type { Refusal } from '../base/errors/refusal.js';
 import type { AnthropicTarget } from '../config/upstream-target.js';
 import { anthropicFailures } from './anthropic-failures.js';
-import { openCredential } from './homes/file-credential.js';
-import type { CredentialOptions } from './homes/file-credential.js';
+import type { CredentialOptions } from './homes/credentials/credential.js';
+import { openCredential } from './homes/credentials/open-credential.js';
 import { checkHome } from './homes/check-home.js';
+import { readCloudError } from './homes/errors/cloud-error.js';
+import type { HomeApi } from './homes/home-api.js';
 import { homeBody } from './homes/home-body.js';
-import { addressOf, credentialHeader, headersOf } from './homes/home-headers.js';
+import { addressOf } from './homes/home-headers.js';
 import { listHome } from './homes/list-home.js';
+import { MESSAGES_API } from './homes/messages-api.js';
 import { createOwnNames } from './homes/own-names.js';
-import type { AskedOf, StreamFraming, Upstream } from './upstream.js';
+import { providerNameOf } from './homes/provider-name.js';
+import type {
+  AskedOf,
+  StreamFraming,
+  Upstream,
+  UpstreamCall,
+  UpstreamRequest,
+} from './upstream.js';
 
-const PATHS = { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' } as const;
+const UNWATCHED: CredentialOptions = {
+  now: () => performance.now(),
+  onProblem: () => undefined,
+  proxies: {},
+};
 
-const UNWATCHED: CredentialOptions = { now: () => performance.now(), onProblem: () => undefined };
-
-/** @param target.url - Base address, with or without `/v1`. */
+/** @param given.url - Base address, with or without `/v1`. */
 export function anthropicUpstream(
-  target: AnthropicTarget,
-  options: CredentialOptions = UNWATCHED,
+  given: AnthropicTarget,
+  options: Partial<CredentialOptions> = {},
+  api: HomeApi = MESSAGES_API,
 ): Upstream {
-  const { url, apiKey, apiKeyFile, models, lacks } = target;
+  const lacks = [...(given.lacks ?? []), ...api.lacks];
+  const target = { ...given, lacks };
+  const { url, models } = target;
   const { origin, prefix } = addressOf(url);
-  const credential = openCredential({ apiKey, apiKeyFile }, options);
-  const names = models === undefined ? undefined : createOwnNames(models);
-  const isHome = isOtherHome(target);
-  const lacksSomething = models !== undefined || lacks?.includes('count_tokens') === true;
-  const writer: Pick<Upstream, 'origin' | 'request'> = {
-    origin,
-    request(call) {
-      const path = prefix + PATHS[call.operation] + call.query;
-      if (!isHome) {
-        const headers = { ...call.headers, 'x-api-key': credential() };
-        return { path, headers, body: call.body };
-      }
-      const headers = {
-        ...headersOf(target, call.headers),
-        ...credentialHeader(target, credential()),
-      };
-      return { path, headers, body: homeBody(call, target) };
-    },
-  };
+  const addCredential = openCredential(target, { ...UNWATCHED, ...options });
+  const isHome = isOtherHome(given);
+  const names = isHome ? createOwnNames(models ?? {}) : undefined;
+  const lacksSomething = models !== undefined || lacks.includes('count_tokens');
+
+  function request(call: UpstreamCall): UpstreamRequest | Promise<UpstreamRequest> {
+    const path = prefix + api.path(call, target);
+    const form = api.bodyForm(call, target);
+    const body = form === undefined ? call.body : homeBody(call, form);
+    const headers = isHome ? api.headers(call, target) : call.headers;
+    const added = addCredential({
+      method: 'POST',
+      url: origin + path,
+      headers,
+      body: () => body.view(),
+    });
+    return 'then' in added
+      ? added.then((each) => ({ path, body, ...each }))
+      : { path, body, ...added };
+  }
+
+  const home = { target, origin, prefix, request, addCredential };
   return {
-    ...writer,
+    origin,
+    request,
+    providerName: providerNameOf(target),
+    ...(isHome && {
+      answerForm: {
+        openFrames: (headers) => api.openFrames?.(headers),
+        readError: readCloudError,
+      },
+    }),
     ...(lacksSomething && { refusalFor: (asked: AskedOf) => refusalFor(target, asked) }),
     // undici gives an array for a header that came twice, although its type does not say so.
     openStream(headers) {
@@ -55,17 +82,20 @@ export function anthropicUpstream(
       return names === undefined ? UNFRAMED : names.openStream();
     },
     ...(names && { readBody: names.inBody, readSkimmed: names.inSkimmed }),
-    readFailure: anthropicFailures(target.auth),
+    readFailure: anthropicFailures(target),
     requestIdOf: (headers) =>
       headers['request-id'] ?? headers['x-amzn-requestid'] ?? headers['apim-request-id'],
-    check: (asking) => checkHome({ ...target, apiKey: credential() }, writer, asking),
-    listModels: (asking) => listHome({ ...target, apiKey: credential() }, asking),
+    check: (asking) => checkHome(home, asking),
+    listModels: (asking) => listHome(home, asking),
   };
 }
 
 /** Whether requests differ from those to Anthropic's own API. */
-function isOtherHome({ auth, headers, models, version, versionIn }: AnthropicTarget): boolean {
-  return [auth, headers, models, version, versionIn].some((each) => each !== undefined);
+function isOtherHome(target: AnthropicTarget): boolean {
+  const { api, auth, credential, headers, models, version, versionIn } = target;
+  return [api, auth, credential, headers, models, version, versionIn].some(
+    (each) => each !== undefined,
+  );
 }
 
 function refusalFor({ models, lacks }: AnthropicTarget, asked: AskedOf): Refusal | undefined {

@@ -23,7 +23,9 @@ export interface UpstreamCheck {
 
 /** Either an answer, or why there is none. */
 export type Answer =
-  { readonly status: number; readonly text: string } | { readonly reason: string };
+  | { readonly status: number; readonly text: string }
+  /** `isDenied`: there is no credential to ask with. */
+  | { readonly reason: string; readonly isDenied?: true };
 
 export interface Question extends Pick<Dispatcher.RequestOptions, 'headers' | 'body'> {
   readonly method?: 'POST';

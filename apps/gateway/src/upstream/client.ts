@@ -10,6 +10,8 @@ import { errorCode } from '../base/error-code.js';
 import { newRefusal } from '../base/errors/refusal.js';
 import type { Refusal } from '../base/errors/refusal.js';
 import { waitOf } from '../http/refusal.js';
+import { CredentialError } from './homes/credentials/renewed-token.js';
+import { sendToHome } from './homes/send-to-home.js';
 import { upstreamLimit } from './upstream-limit.js';
 import type { Upstream, UpstreamAnswers, UpstreamCall, UpstreamRequest } from './upstream.js';
 
@@ -81,10 +83,20 @@ export function createUpstreamClient(
     );
   }
 
+  const { answerForm } = upstream;
+
   return {
     ...(upstream.refusalFor && { refusalFor: upstream.refusalFor }),
     answersTo: () => upstream,
     send(call, handler) {
+      const fail = (error: unknown): void => {
+        handler.onResponseError?.(NO_CONTROLLER, toError(error));
+      };
+      if (answerForm !== undefined) {
+        const request = (each: UpstreamCall) => upstream.request(each);
+        sendToHome({ request, dispatch, answerForm }, call, handler).catch(fail);
+        return;
+      }
       const request = upstream.request(call);
       if (!('then' in request)) {
         dispatch(request, handler);
@@ -94,9 +106,7 @@ export function createUpstreamClient(
         .then((made) => {
           dispatch(made, handler);
         })
-        .catch((error: unknown) => {
-          handler.onResponseError?.(NO_CONTROLLER, toError(error));
-        });
+        .catch(fail);
     },
     close: () => pool.destroy(),
   };
@@ -187,6 +197,7 @@ export function refusalOfConnectionError(error: Error): Refusal {
     // Nobody receives it. The status is that of a client that leaves before its body was read.
     return newRefusal('client_left');
   }
+  if (error instanceof CredentialError) return newRefusal('upstream_refused_credential');
   const code = errorCode(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return newRefusal('upstream_timeout');

@@ -24,12 +24,12 @@ export async function listUpstreamModels(
   const deadline = { ms: LIST_TIMEOUT_MS, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) };
   return withDispatcher(target, proxies, async (dispatcher) => {
     const asking = { dispatcher, deadline };
-    if (!('accounts' in target)) return upstreamOf(target).listModels(asking);
+    if (!('accounts' in target)) return upstreamOf(target, { proxies }).listModels(asking);
     const readings = await Promise.all(
       target.accounts.map(async (account) => ({
         name: account.name,
         served: account.models,
-        reading: await upstreamOf(account).listModels(asking),
+        reading: await upstreamOf(account, { proxies }).listModels(asking),
       })),
     );
     return inAll(readings);
@@ -67,7 +67,7 @@ export async function checkCredentials(
     Promise.all(
       named.map(async ({ account, at }): Promise<CredentialCheck> => ({
         account,
-        ...(await upstreamOf(at).check({ dispatcher, deadline })),
+        ...(await upstreamOf(at, { proxies }).check({ dispatcher, deadline })),
       })),
     ),
   );

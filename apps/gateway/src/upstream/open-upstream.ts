@@ -12,7 +12,7 @@ export interface OpenUpstreamOptions extends Pick<AccountPoolOptions, 'onAnswer'
   readonly proxies: ProxyVariables;
   /** How many processes share the ceilings. Each takes an equal part. */
   readonly processes: number;
-  /** The file with the credential of an account cannot be used. The last credential stays. */
+  /** The credential of an account cannot be renewed. The last one stays while it is accepted. */
   readonly onCredentialProblem: (account: string, reason: string) => void;
 }
 
@@ -34,6 +34,7 @@ export function openUpstream(
   const open = (account: AccountTarget) =>
     upstreamOf(account, {
       now,
+      proxies,
       onProblem: (reason) => {
         onCredentialProblem(account.name, reason);
       },

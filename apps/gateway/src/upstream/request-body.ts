@@ -8,6 +8,8 @@
 export interface SendableBody {
   readonly length: number;
   take(): Uint8Array;
+  /** What it consists of, without releasing it. */
+  view(): Iterable<Uint8Array>;
   pieces(): Generator<Uint8Array>;
 }
 
@@ -47,6 +49,10 @@ export class RequestBody implements SendableBody {
   peek(): Uint8Array {
     if (this.#bytes === undefined) throw new Error('the body was sent already');
     return this.#bytes;
+  }
+
+  view(): Iterable<Uint8Array> {
+    return [this.peek()];
   }
 
   /** Removes the reference, as sending the body does. */

@@ -61,6 +61,29 @@ export interface UpstreamRequest {
   /** Includes the credential. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: SendableBody;
+  /**
+   * Called for an error. Absent if the credential does not expire.
+   *
+   * @returns whether an old credential is the reason, so that the call can be sent once more
+   */
+  isStale?(status: number, headers: IncomingHttpHeaders): boolean;
+}
+
+/** An error as Anthropic's API would write it. */
+export interface WrittenError {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/** Turns answers that are not written as Anthropic's API writes them into such ones. */
+export interface AnswerForm {
+  /**
+   * @returns for a response in another framing, what takes the events out of it; its `push` throws
+   * if the bytes are broken
+   */
+  openFrames(headers: IncomingHttpHeaders): StreamFraming | undefined;
+  /** @returns `undefined` if the error stays as it is */
+  readError(status: number, headers: IncomingHttpHeaders, body: Buffer): WrittenError | undefined;
 }
 
 /** What decides whether an upstream can serve a call. */
@@ -116,6 +139,8 @@ export type UpstreamFailure = FailureMeaning & {
 
 /** How the answers of an upstream are read. */
 export interface UpstreamAnswers {
+  /** As OpenTelemetry names those who serve models. */
+  readonly providerName: string;
   /**
    * @returns for a successful response that is a stream, its framing; `undefined` for any other
    * response
@@ -145,6 +170,8 @@ export interface Upstream extends UpstreamAnswers {
    * serve the call. Absent if it lacks nothing.
    */
   readonly refusalFor?: (asked: AskedOf) => Refusal | undefined;
+  /** Absent if every answer is written as Anthropic's API writes it. */
+  readonly answerForm?: AnswerForm | undefined;
   /** A promise only if something has to be waited for, such as a token. */
   request(call: UpstreamCall): UpstreamRequest | Promise<UpstreamRequest>;
   /** Whether it takes the credential, and serves the models that are configured for it. */

@@ -89,6 +89,7 @@ function startPool(count: number) {
       tokensPerMinute: undefined,
       client: {
         answersTo: () => ({
+          providerName: 'anthropic',
           openStream: () => undefined,
           readFailure: readAnthropicFailure,
           requestIdOf: () => undefined,

@@ -11,7 +11,7 @@ import { createNativeInspector } from '../../src/exchange/preparation/inspect-na
 import { AccountPool } from '../../src/upstream/accounts/account-pool.js';
 import { anthropicUpstream } from '../../src/upstream/anthropic.js';
 import type { UpstreamClient } from '../../src/upstream/client.js';
-import { openCredential } from '../../src/upstream/homes/file-credential.js';
+import { openKey } from '../../src/upstream/homes/credentials/file-key.js';
 import { createOwnNames } from '../../src/upstream/homes/own-names.js';
 import { RequestBody } from '../../src/upstream/request-body.js';
 import type { UpstreamCall, UpstreamRequest } from '../../src/upstream/upstream.js';
@@ -286,7 +286,7 @@ describe('the credential of a home', () => {
     writeFileSync(file, 'first\n');
     let at = 0;
     const problems: string[] = [];
-    const credential = openCredential(
+    const credential = openKey(
       { apiKey: 'first', apiKeyFile: file },
       { now: () => at, onProblem: (reason) => problems.push(reason) },
     );

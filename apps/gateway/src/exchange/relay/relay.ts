@@ -424,6 +424,7 @@ class Relay implements UpstreamListener {
       fault: this.#fault,
       upstreamStatus: status,
       upstreamRequestId: this.#upstreamRequestId(),
+      upstreamProvider: this.#answers.providerName,
       upstreamFirstByteMs: firstByteAt === undefined ? undefined : firstByteAt - this.#sentAt,
       ...facts,
     });

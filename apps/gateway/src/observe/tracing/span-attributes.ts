@@ -57,7 +57,6 @@ export function resultAttributes({ status, model, report }: RequestResult): Attr
 export function callAttributes(operation: string, model: string, path: string): Attributes {
   return {
     'gen_ai.operation.name': operation,
-    'gen_ai.provider.name': 'anthropic',
     'gen_ai.request.model': model,
     'http.request.method': 'POST',
     'url.template': path,
@@ -73,6 +72,7 @@ export function responseAttributes(
   return {
     'http.response.status_code': report.upstreamStatus,
     'error.type': callErrorOf(report),
+    'gen_ai.provider.name': report.upstreamProvider,
     'gen_ai.response.model': facts.model,
     'gen_ai.response.id': facts.messageId,
     'gen_ai.response.finish_reasons':

@@ -6,24 +6,18 @@ import type { AnthropicTarget } from '../../config/upstream-target.js';
 import { ask, reasonOf } from '../asking.js';
 import type { Answer, Asking, UpstreamCheck } from '../asking.js';
 import { RequestBody } from '../request-body.js';
-import type { Upstream, UpstreamCall } from '../upstream.js';
+import type { UpstreamCall } from '../upstream.js';
 import { API_VERSION } from './home-headers.js';
-import { PAGE, askForModels } from './list-home.js';
-
-/** The part of the upstream that writes requests, as those of customers are written. */
-type Writer = Pick<Upstream, 'origin' | 'request'>;
+import { PAGE, askForModels, deniedCredential } from './list-home.js';
+import type { AskedHome } from './list-home.js';
 
 /** Asks in the way that the home offers: by its list, by counting tokens, or with an empty body. */
-export async function checkHome(
-  target: AnthropicTarget,
-  writer: Writer,
-  asking: Asking,
-): Promise<UpstreamCheck> {
-  const { models, lacks = [] } = target;
-  if (!lacks.includes('models')) return checkByList(target, asking);
+export async function checkHome(home: AskedHome, asking: Asking): Promise<UpstreamCheck> {
+  const { models, lacks = [] } = home.target;
+  if (!lacks.includes('models')) return checkByList(home, asking);
   return models === undefined || lacks.includes('count_tokens')
-    ? checkByEmptyBody(models, writer, asking)
-    : checkByCounting(models, writer, asking);
+    ? checkByEmptyBody(home, asking)
+    : checkByCounting(models, home, asking);
 }
 
 const idsOfPage = z.object({
@@ -31,10 +25,10 @@ const idsOfPage = z.object({
   has_more: z.boolean().optional(),
 });
 
-async function checkByList(target: AnthropicTarget, asking: Asking): Promise<UpstreamCheck> {
-  const { models } = target;
+async function checkByList(home: AskedHome, asking: Asking): Promise<UpstreamCheck> {
+  const { models } = home.target;
   const limit = models === undefined ? 1 : PAGE;
-  const answer = await askForModels(target, { limit }, asking);
+  const answer = await askForModels(home, { limit }, asking);
   const denied = deniedBy(answer);
   if (denied !== undefined) return denied;
   const accepted = { outcome: 'accepted', reason: undefined } as const;
@@ -48,14 +42,14 @@ async function checkByList(target: AnthropicTarget, asking: Asking): Promise<Ups
 }
 
 async function checkByCounting(
-  models: Readonly<Record<string, string>>,
-  writer: Writer,
+  models: NonNullable<AnthropicTarget['models']>,
+  home: AskedHome,
   asking: Asking,
 ): Promise<UpstreamCheck> {
   const answers = await Promise.all(
     Object.entries(models).map(async ([id, name]) => {
       const body = { model: id, messages: [{ role: 'user', content: 'Hello' }] };
-      return { id, name, answer: await post(writer, { operation: 'count_tokens', body }, asking) };
+      return { id, name, answer: await post(home, { operation: 'count_tokens', body }, asking) };
     }),
   );
   const missing: string[] = [];
@@ -78,12 +72,12 @@ async function checkByCounting(
 }
 
 /** A request without messages is refused for what it lacks, if the credential is accepted. */
-async function checkByEmptyBody(
-  models: AnthropicTarget['models'],
-  writer: Writer,
-  asking: Asking,
-): Promise<UpstreamCheck> {
-  const answer = await post(writer, { operation: 'messages', body: { messages: [] } }, asking);
+async function checkByEmptyBody(home: AskedHome, asking: Asking): Promise<UpstreamCheck> {
+  const { models } = home.target;
+  const [first] = Object.keys(models ?? {});
+  // The model is in the URL of some homes.
+  const body = { ...(first === undefined ? undefined : { model: first }), messages: [] };
+  const answer = await post(home, { operation: 'messages', body }, asking);
   if ('status' in answer && [400, 422].includes(answer.status)) {
     const count = Object.keys(models ?? {}).length;
     const found = count === 0 ? undefined : `the names of ${countOf(count)} were not tried`;
@@ -99,18 +93,19 @@ function countOf(models: number): string {
 /** @returns undefined if the answer is a success */
 function deniedBy(answer: Answer): UpstreamCheck | undefined {
   if ('status' in answer && answer.status === 200) return undefined;
-  const isRefused = 'status' in answer && [401, 403].includes(answer.status);
+  const isRefused =
+    'status' in answer ? [401, 403].includes(answer.status) : answer.isDenied === true;
   return { outcome: isRefused ? 'refused' : 'unclear', reason: reasonOf(answer) };
 }
 
 /** @param body - If it has a model, it begins with it. */
 async function post(
-  { origin, request }: Writer,
+  { origin, request }: AskedHome,
   { operation, body }: { readonly operation: UpstreamCall['operation']; readonly body: object },
   asking: Asking,
 ): Promise<Answer> {
   const bytes = Buffer.from(JSON.stringify(body));
-  const made = await request({
+  const call: UpstreamCall = {
     operation,
     model: 'model' in body ? String(body.model) : '',
     models: 'model' in body ? undefined : [],
@@ -121,8 +116,13 @@ async function post(
     keyId: '',
     accountId: '',
     client: { destroyed: false },
-  });
-  const headers = { ...made.headers, 'content-type': 'application/json' };
-  const address = new URL(origin + made.path);
-  return ask(address, { method: 'POST', headers, body: made.body.take() }, asking);
+  };
+  try {
+    const made = await request(call);
+    const headers = { ...made.headers, 'content-type': 'application/json' };
+    const address = new URL(origin + made.path);
+    return await ask(address, { method: 'POST', headers, body: made.body.take() }, asking);
+  } catch (error) {
+    return deniedCredential(error);
+  }
 }

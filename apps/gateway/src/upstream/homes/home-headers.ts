@@ -11,15 +11,6 @@ export function addressOf(url: string): { readonly origin: string; readonly pref
   return { origin, prefix: pathname.replace(/\/+$/, '').replace(/\/v1$/, '') };
 }
 
-export function credentialHeader(
-  { auth }: Pick<AnthropicTarget, 'auth'>,
-  credential: string,
-): Readonly<Record<string, string>> {
-  return auth === 'bearer'
-    ? { authorization: `Bearer ${credential}` }
-    : { 'x-api-key': credential };
-}
-
 /** The headers of a request to a home, without the credential. */
 export function headersOf(
   { headers: own, version, versionIn }: AnthropicTarget,

@@ -5,8 +5,19 @@ import { parseJson } from '../../base/parse-json.js';
 import type { AnthropicTarget } from '../../config/upstream-target.js';
 import { ask, reasonOf } from '../asking.js';
 import type { Answer, Asking } from '../asking.js';
+import type { Upstream } from '../upstream.js';
 import type { UpstreamModel, UpstreamModelsReading } from '../upstream-models.js';
-import { API_VERSION, addressOf, credentialHeader, headersOf } from './home-headers.js';
+import type { AddCredential } from './credentials/credential.js';
+import { CredentialError } from './credentials/renewed-token.js';
+import { API_VERSION, headersOf } from './home-headers.js';
+
+/** A home, with the parts of its upstream that ask it. */
+export interface AskedHome extends Pick<Upstream, 'origin' | 'request'> {
+  readonly target: AnthropicTarget;
+  /** The path of {@link AnthropicTarget.url}, without `/v1`. */
+  readonly prefix: string;
+  readonly addCredential: AddCredential;
+}
 
 /** How many models one page of a list has at most. */
 export const PAGE = 1000;
@@ -26,15 +37,13 @@ const modelPage = z.object({
   last_id: z.string().nullish(),
 });
 
-export async function listHome(
-  target: AnthropicTarget,
-  asking: Asking,
-): Promise<UpstreamModelsReading> {
+export async function listHome(home: AskedHome, asking: Asking): Promise<UpstreamModelsReading> {
+  const { target } = home;
   if (target.lacks?.includes('models') === true) return configuredModels(target);
   const models: UpstreamModel[] = [];
   let after: string | undefined;
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const answer = await askForModels(target, { limit: PAGE, after }, asking);
+    const answer = await askForModels(home, { limit: PAGE, after }, asking);
     if (!('status' in answer) || answer.status !== 200) {
       return { outcome: 'failed', reason: reasonOf(answer) };
     }
@@ -58,18 +67,32 @@ export async function listHome(
   };
 }
 
-export function askForModels(
-  target: AnthropicTarget,
+export async function askForModels(
+  { target, origin, prefix, addCredential }: AskedHome,
   { limit, after }: { readonly limit: number; readonly after?: string | undefined },
   asking: Asking,
 ): Promise<Answer> {
-  const { origin, prefix } = addressOf(target.url);
   const address = new URL(`${origin}${prefix}/v1/models`);
   address.searchParams.set('limit', String(limit));
   if (after !== undefined) address.searchParams.set('after_id', after);
-  const version = { 'anthropic-version': API_VERSION };
-  const headers = { ...headersOf(target, version), ...credentialHeader(target, target.apiKey) };
-  return ask(address, { headers }, asking);
+  const bare = {
+    method: 'GET',
+    url: address.href,
+    headers: headersOf(target, { 'anthropic-version': API_VERSION }),
+    body: () => [],
+  } as const;
+  try {
+    const { headers } = await addCredential(bare);
+    return await ask(address, { headers }, asking);
+  } catch (error) {
+    return deniedCredential(error);
+  }
+}
+
+/** A home that cannot be asked, because there is no credential for it. */
+export function deniedCredential(error: unknown): Answer {
+  if (error instanceof CredentialError) return { reason: error.message, isDenied: true };
+  throw error;
 }
 
 function modelOf(model: z.output<typeof modelPage>['data'][number]): UpstreamModel {

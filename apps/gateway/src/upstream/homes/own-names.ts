@@ -1,7 +1,8 @@
 /**
  * Gives the models of a home's answers the names that the client used, so that the client, the
  * price table and the ledger see no difference. Only the values of members named `model` change,
- * and in an error the home's names within its message; all other bytes stay as they are.
+ * and in an error its message: by the home's names, and by what names the operator's accounts there.
+ * All other bytes stay as they are.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -9,6 +10,7 @@ import { EventSplitter, scanTopLevel } from '@gateway/translator/native';
 import type { JsonShape, JsonSpan } from '@gateway/translator/native';
 import type { SkimmedMessage } from '@gateway/translator/native';
 import type { StreamFraming } from '../upstream.js';
+import { hideIdentities } from './hide-identities.js';
 import { jsonBytes, splice } from './splices.js';
 import type { Splice } from './splices.js';
 
@@ -29,7 +31,8 @@ export function createOwnNames(models: Readonly<Record<string, string>>): OwnNam
   const ownName = (name: string): string => ours.get(name) ?? name;
   const rename = createRenaming({
     ownName,
-    ownText: (text) => text.replace(anyName, ownName),
+    ownText: (text) =>
+      hideIdentities(names.length === 0 ? text : text.replace(anyName, ownName)),
   });
   return {
     inBody(body) {

@@ -1,19 +1,13 @@
 /**
- * The credential of a home. If it came from a file, the file is looked at again while the gateway
+ * The key of a home. If it came from a file, the file is looked at again while the gateway
  * serves: tools that renew short-lived keys, such as those of Bedrock, replace the file.
  */
 
 import { readFileSync, statSync } from 'node:fs';
-import { reasonOf } from '../../base/error-code.js';
-import { API_KEY_FORM, API_KEY_PROBLEM } from '../../config/upstream-target.js';
-import type { AnthropicTarget } from '../../config/upstream-target.js';
-
-export interface CredentialOptions {
-  /** Milliseconds from any origin. */
-  readonly now: () => number;
-  /** Called once for each new state of a file that cannot be used. The last credential stays. */
-  readonly onProblem: (reason: string) => void;
-}
+import { reasonOf } from '../../../base/error-code.js';
+import { API_KEY_FORM, API_KEY_PROBLEM } from '../../../config/upstream-target.js';
+import type { AnthropicTarget } from '../../../config/upstream-target.js';
+import type { CredentialOptions } from './credential.js';
 
 /**
  * How often the file is looked at, at most: by the first request after this time. That takes 10 µs.
@@ -22,10 +16,11 @@ export interface CredentialOptions {
 const CHECK_EVERY_MS = 1_000;
 
 /** @returns a function that returns the credential to send now */
-export function openCredential(
+export function openKey(
   { apiKey, apiKeyFile }: Pick<AnthropicTarget, 'apiKey' | 'apiKeyFile'>,
-  { now, onProblem }: CredentialOptions,
+  { now, onProblem }: Pick<CredentialOptions, 'now' | 'onProblem'>,
 ): () => string {
+  if (apiKey === undefined) throw new Error('a home needs a credential');
   if (apiKeyFile === undefined) return () => apiKey;
   const file = apiKeyFile;
   let credential = apiKey;
