@@ -17,12 +17,14 @@ export default {
       '@swc/jest',
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, ...toCommonJs },
     ],
-    'otlp-exporter-base.+\\.cjs$': ['@swc/jest', toCommonJs],
+    'otlp-exporter-base.+\\.cjs$|gaxios/build/cjs/.+\\.js$': ['@swc/jest', toCommonJs],
   },
-  // This package loads `node:http` by `import()` when it first sends. Jest supports that in CommonJS
-  // only after it was transformed.
-  transformIgnorePatterns: ['/node_modules/(?!.*otlp-exporter-base)'],
+  // These packages load others by `import()` when they first send. Jest supports that in CommonJS
+  // only after they were transformed.
+  transformIgnorePatterns: ['/node_modules/(?!.*(?:otlp-exporter-base|gaxios/build/cjs))'],
   moduleNameMapper: {
+    // As in the build (apps/gateway/tsup.config.ts).
+    '^node-fetch$': '<rootDir>/apps/gateway/src/upstream/homes/credentials/library-fetch.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^@gateway/([a-z-]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^@gateway/([a-z-]+)/([a-z-]+)$': '<rootDir>/packages/$1/src/$2/index.ts',

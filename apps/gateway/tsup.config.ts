@@ -6,8 +6,9 @@ import { defineConfig } from 'tsup';
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * The packages in `dependencies` are imported when the gateway runs. OpenTelemetry is in
- * `devDependencies` instead, so the build includes the parts that are used: 0.1 of 20 MB.
+ * The packages in `dependencies` are imported when the gateway runs. OpenTelemetry and the libraries
+ * of the clouds are in `devDependencies` instead, so the build includes the parts that are used: of
+ * OpenTelemetry, 0.1 of 20 MB.
  */
 export default defineConfig({
   entry: {
@@ -20,6 +21,9 @@ export default defineConfig({
   // The lowest version that `engines` in package.json names: nothing newer may be in the syntax.
   target: 'node22.19',
   sourcemap: true,
+  esbuildOptions(options) {
+    options.alias = { 'node-fetch': './src/upstream/homes/credentials/library-fetch.ts' };
+  },
   /**
    * Copies the pages, which are then part of the package. Writes the OpenAPI documents that this
    * build serves, to be compared with later ones.

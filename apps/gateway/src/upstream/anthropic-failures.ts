@@ -141,7 +141,7 @@ function replace(refusal: Refusal, cause: RefusalCause): FailureMeaning {
   return { outcome: 'replace', refusal, cause };
 }
 
-const ACCESS_GRANT = /\baccess grant\b/i;
+const ACCESS_GRANT = /\baccess (?:grant|to the model)\b/i;
 
 /**
  * A client determines the body, the query, and the headers `anthropic-version` and

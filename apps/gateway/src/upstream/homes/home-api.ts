@@ -28,6 +28,11 @@ export function nameAt({ models }: AnthropicTarget, { model }: UpstreamCall): st
   return name;
 }
 
+/** A name as a part of a path, as the official SDKs write it. */
+export function pathPart(name: string): string {
+  return encodeURIComponent(name).replace(/%(?:3A|40)/g, decodeURIComponent);
+}
+
 /** The first versions of the API, for which clouds have a name of their own. */
 const FIRST_VERSIONS = ['2023-01-01', '2023-06-01'];
 

@@ -6,7 +6,7 @@
  */
 
 import { openEventStream } from './aws-event-stream.js';
-import { nameAt, versionInBody } from './home-api.js';
+import { nameAt, pathPart, versionInBody } from './home-api.js';
 import type { HomeApi } from './home-api.js';
 import { wantsStream } from './home-body.js';
 
@@ -16,7 +16,7 @@ export const INVOKE_API: HomeApi = {
   lacks: ['models', 'count_tokens'],
   path(call, target) {
     const method = wantsStream(call) ? 'invoke-with-response-stream' : 'invoke';
-    return `/model/${encodeURIComponent(nameAt(target, call))}/${method}`;
+    return `/model/${pathPart(nameAt(target, call))}/${method}`;
   },
   bodyForm: (call, target) => ({
     models: target.models,

@@ -4,7 +4,7 @@
  * https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai
  */
 
-import { nameAt, versionInBody } from './home-api.js';
+import { nameAt, pathPart, versionInBody } from './home-api.js';
 import type { HomeApi } from './home-api.js';
 import { wantsStream } from './home-body.js';
 
@@ -16,7 +16,7 @@ export const VERTEX_API: HomeApi = {
   path(call, target) {
     // The model whose tokens are counted stays in the body.
     if (call.operation === 'count_tokens') return `${MODELS}count-tokens:rawPredict`;
-    const name = encodeURIComponent(nameAt(target, call)).replaceAll('%40', '@');
+    const name = pathPart(nameAt(target, call));
     return `${MODELS}${name}:${wantsStream(call) ? 'streamRawPredict' : 'rawPredict'}`;
   },
   bodyForm: (call, target) => ({

@@ -13,17 +13,22 @@ import { credentialError, withTokenConnections } from './token-requests.js';
 
 const SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
 
-/** Loads Google's library, which only gateways with such a home need. */
+/**
+ * Loads Google's library, which only gateways with such a home need.
+ *
+ * @param send - What reaches Google.
+ */
 export async function loadGoogleToken(
   { file }: Pick<GoogleSource, 'file'>,
   proxies: ProxyVariables,
+  send: typeof fetch = fetch,
 ): Promise<IssuedToken<string>> {
   const { GoogleAuth } = await import('google-auth-library');
   return withTokenConnections(proxies, async (dispatcher) => {
     // Some of the library's requests go around this: the exchange of a workload's token, and those
     // to the machine. For these it reads the variables of proxies itself.
     const fetchImplementation = (url: unknown, init?: object): Promise<Response> =>
-      fetch(String(url), { ...(init as RequestInit), dispatcher }) as unknown as Promise<Response>;
+      send(String(url), { ...(init as RequestInit), dispatcher }) as unknown as Promise<Response>;
     const auth = new GoogleAuth({
       ...(file === undefined ? undefined : { keyFilename: file }),
       scopes: SCOPES,
