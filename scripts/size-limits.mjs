@@ -32,6 +32,8 @@ function whole(name) {
 /** The largest size of a page with all of its files, in bytes compressed by Brotli. */
 export const PAGE_LIMITS = { customer: 60_000, console: 66_000 };
 
-/** The largest size of the server's tarball, in bytes: what `npx farthing` downloads of its own.
- * 240 kB of it are the clouds' libraries (docs/decisions/0125). */
+/**
+ * The largest size of the server's tarball, in bytes: what `npx farthing` downloads of its own.
+ * 240 kB of it are the clouds' libraries (docs/decisions/0125).
+ */
 export const SERVER_LIMIT = 1_085_000;

@@ -90,10 +90,7 @@ const CREDENTIAL_OF = { vertex: 'google', invoke: 'aws' } as const;
 const VERTEX_URL = /\/projects\/[^/]+\/locations\/[^/?#]+\/?$/;
 
 /** What does not fit the API of the home or its credential. */
-function apiProblems({
-  value,
-  issues,
-}: z.core.ParsePayload<HomeFields & { url: string }>): void {
+function apiProblems({ value, issues }: z.core.ParsePayload<HomeFields & { url: string }>): void {
   const { api = 'messages', credential, auth, models, url } = value;
   const refuse = (path: string[], message: string): void => {
     issues.push({ code: 'custom', path, message, input: value });

@@ -135,7 +135,10 @@ export class SettingsInForce {
       processes: this.#config.replicas * this.#config.workers,
       onAnswer: accountMetrics.onAnswer,
       onCredentialProblem: (account, reason) => {
-        this.#options.log.error({ account, reason }, 'the credential of an upstream account cannot be renewed');
+        this.#options.log.error(
+          { account, reason },
+          'the credential of an upstream account cannot be renewed',
+        );
       },
       onState: (account, state) => {
         // Requests that began before a reload still use the accounts of then.

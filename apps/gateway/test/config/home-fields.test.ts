@@ -20,6 +20,11 @@ afterAll(() => {
 
 const SECRET = 'secret-of-the-test';
 
+const NO_KEY = { api_key: undefined };
+const AWS = { kind: 'aws', region: 'eu-central-1', service: 'bedrock' };
+const ENTRA = { kind: 'entra', tenant: 't', client_id: 'c', client_secret_file: '/s' };
+const INVOKE = { api: 'invoke', models: { 'claude-opus-5': 'eu.anthropic.claude-opus-5' } };
+
 function write(home: object): void {
   const accounts = [{ name: 'home', api_key: SECRET, ...home }];
   writeFileSync(file, JSON.stringify({ accounts }));
@@ -49,12 +54,74 @@ it.each([
   ['a version with a space', { version: '2023 06' }, 'version: must be a version such as'],
   ['the version elsewhere', { version_in: 'query' }, 'version_in: '],
   ['an unknown lack', { lacks: ['messages'] }, 'lacks.0: '],
+  ['an unknown API', { api: 'converse' }, 'api: '],
+  ['an unknown credential', { ...NO_KEY, credential: { kind: 'ldap' } }, 'credential'],
+  ['two ways to send a credential', { ...NO_KEY, credential: AWS, auth: 'bearer' }, 'auth: cannot'],
+  [
+    'a signature’s own header',
+    { ...NO_KEY, credential: AWS, headers: { 'x-amz-date': '1' } },
+    'headers.x-amz-date: is',
+  ],
+  ['no region', { ...NO_KEY, credential: { ...AWS, region: undefined } }, 'credential.region: '],
+  [
+    'a service of AWS that serves no models',
+    { ...NO_KEY, credential: { ...AWS, service: 's3' } },
+    'credential.service: ',
+  ],
+  [
+    'an identity of another cloud',
+    { ...NO_KEY, ...INVOKE, credential: { kind: 'google' } },
+    'credential.kind: must be "aws"',
+  ],
+  [
+    'a key that InvokeModel does not take',
+    { ...INVOKE },
+    'auth: must be "bearer" with api "invoke"',
+  ],
+  ['InvokeModel without names', { api: 'invoke', auth: 'bearer' }, 'models: must name the home'],
+  [
+    'InvokeModel with a place of the version',
+    { ...INVOKE, auth: 'bearer', version_in: 'header' },
+    'version_in: cannot',
+  ],
+  [
+    'Vertex without a project',
+    { ...INVOKE, auth: 'bearer', api: 'vertex', url: 'https://x.googleapis.com/v1' },
+    'url: must end with /projects/',
+  ],
+  [
+    'an application without its id',
+    { ...NO_KEY, credential: { ...ENTRA, client_id: undefined } },
+    'credential.client_id: is needed with client_secret_file',
+  ],
+  [
+    'two proofs of an application',
+    { ...NO_KEY, credential: { ...ENTRA, token_file: '/t' } },
+    'credential.token_file: cannot be set beside client_secret_file',
+  ],
+  [
+    'a tenant for the machine’s identity',
+    { ...NO_KEY, credential: { kind: 'entra', tenant: 't' } },
+    'credential.tenant: is used only with',
+  ],
+  [
+    'a secret itself',
+    { ...NO_KEY, credential: { ...ENTRA, client_secret: SECRET } },
+    'credential: ',
+  ],
   ['a key over two lines', { api_key: `${SECRET}\nx` }, 'api_key: must be printable ASCII'],
 ])('UPSTREAMS with %s is refused, naming the place and no secret', (_what, home, problem) => {
   write(home);
   expect(() => readUpstreams(file)).toThrow(`UPSTREAMS: accounts.0.${problem}`);
   expect(() => readUpstreams(file)).toThrow(
     expect.objectContaining({ message: expect.not.stringContaining(SECRET) }),
+  );
+});
+
+it('a key beside a credential is refused', () => {
+  write({ credential: AWS });
+  expect(() => readUpstreams(file)).toThrow(
+    'UPSTREAMS: accounts.0: must have exactly one of api_key, api_key_file, credential',
   );
 });
 
@@ -89,4 +156,14 @@ it('every member of a home is read', () => {
   write(home);
   const { version_in: versionIn, ...others } = home;
   expect(readUpstreams(file)).toMatchObject([{ name: 'home', versionIn, ...others }]);
+});
+
+it.each([
+  ['aws', { ...AWS, profile: 'gateway' }],
+  ['google', { kind: 'google', file: '/run/secrets/google' }],
+  ['entra', ENTRA],
+])('a credential of %s is read, in place of a key', (_kind, credential) => {
+  write({ ...NO_KEY, credential });
+  const [read] = readUpstreams(file);
+  expect(read).toMatchObject({ apiKey: undefined, credential });
 });

@@ -119,7 +119,11 @@ export async function startBedrockMessages(): Promise<Cloud> {
     provider: 'aws.bedrock',
     checks: 3,
     named: (model) => MESSAGES_NAMES[model] ?? model,
-    sdk: new AnthropicBedrockMantle({ ...keys, awsSecretAccessKey, baseURL: `${simulator.url}/anthropic` }),
+    sdk: new AnthropicBedrockMantle({
+      ...keys,
+      awsSecretAccessKey,
+      baseURL: `${simulator.url}/anthropic`,
+    }),
     entry: {
       url: `${simulator.url}/anthropic`,
       credential: awsCredential('bedrock-mantle'),
@@ -169,7 +173,8 @@ export async function startVertex(folder: string): Promise<Cloud> {
     workloadProviders: [{ audience: POOL, issuer: ISSUER, publicKey: cluster.publicKey }],
   });
   const tokenFile = join(folder, 'workload-token');
-  const claims = { iss: ISSUER, aud: `https:${POOL}`, sub: 'pod' };
+  const exp = Math.floor(Date.now() / 1000) + 86_400;
+  const claims = { iss: ISSUER, aud: `https:${POOL}`, sub: 'pod', exp };
   writeFileSync(tokenFile, signedToken(claims, cluster.privateKey));
   const file = join(folder, 'workload-identity.json');
   writeFileSync(

@@ -76,7 +76,9 @@ const params = (model: string) => ({
 /** The requests about messages that a cloud got. A check of a credential may arrive at any time. */
 function sentTo({ journal }: UpstreamSimulator) {
   return journal.requests().flatMap(({ path, headers, body }) => {
-    const json = JSON.parse((body?.length ?? 0) === 0 ? 'null' : String(body)) as { messages?: unknown[] } | null;
+    const json = JSON.parse((body?.length ?? 0) === 0 ? 'null' : String(body)) as {
+      messages?: unknown[];
+    } | null;
     if (json?.messages === undefined || JSON.stringify(json.messages).includes('Hello')) return [];
     return [{ path: path.replace('?beta=true', ''), betas: headers['anthropic-beta'], json }];
   });
@@ -180,7 +182,10 @@ describe.each(NAMES)('%s', (name) => {
   it('limits: the client gets a 429 in our words', async () => {
     cloud.simulator.script({ error: { type: 'rate_limit_error' } });
     const { status, text } = await refusalOf({ model: OPUS });
-    expect([status, JSON.parse(text)]).toMatchObject([429, { error: { type: 'rate_limit_error' } }]);
+    expect([status, JSON.parse(text)]).toMatchObject([
+      429,
+      { error: { type: 'rate_limit_error' } },
+    ]);
     expect(text).not.toMatch(/quota|bedrock|aiplatform|tokens/i);
   });
 
@@ -213,4 +218,60 @@ describe.each(NAMES)('%s', (name) => {
     const failed = client().messages.stream(params(OPUS)).finalMessage();
     await expect(failed).rejects.toThrow(/overload/i);
   });
+});
+
+describe('a stream in binary frames', () => {
+  let invoke: Cloud;
+  let platform: Cloud;
+  beforeAll(async () => {
+    invoke = await CLOUDS['Bedrock, InvokeModel'](folder);
+    platform = await CLOUDS['Claude Platform on AWS'](folder);
+  });
+  afterAll(() => Promise.all([invoke.simulator.close(), platform.simulator.close()]));
+
+  async function useBoth(): Promise<void> {
+    const accounts = [
+      { name: 'invoke', ...invoke.entry, requests_per_minute: (rate += 1) },
+      { name: 'platform', ...platform.entry },
+    ];
+    writeFileSync(file, JSON.stringify({ accounts }));
+    invoke.simulator.reset();
+    platform.simulator.reset();
+    await gateway.running.reload();
+    await until(() => invoke.simulator.journal.requests().length > 0);
+    await until(() => platform.simulator.journal.requests().length > 0);
+  }
+
+  it('that begins with an error moves to another home, and is charged once', async () => {
+    await useBoth();
+    platform.simulator.reset();
+    let met = 0;
+    // A key prefers one of the homes, by its id.
+    while (met < 2) {
+      invoke.simulator.reset();
+      invoke.simulator.script({ streamError: { afterEvents: 0, type: 'overloaded_error' } });
+      const { id, apiKey } = await gateway.createKey();
+      const sdk = new Anthropic({ baseURL: gateway.url, apiKey, maxRetries: 0 });
+      const message = await sdk.messages.stream(params(OPUS)).finalMessage();
+      expect(message.stop_reason).toBe('tool_use');
+      const { data } = await gateway.call('listLedger', { key_id: id, kind: 'charge' });
+      expect(data).toMatchObject([{ upstream_account: 'platform' }]);
+      met += sentTo(invoke.simulator).length;
+      // The error counts for the account. A reload forgets it.
+      await useBoth();
+    }
+  });
+
+  it.each([3, 5])(
+    'that breaks after %i events fails as one that is cut off',
+    async (afterEvents) => {
+      await use(invoke);
+      invoke.simulator.script({
+        garbage: { afterEvents, bytes: 'no frame at all, but long enough' },
+      });
+      await expect(stream()).rejects.toThrow(/before|ended|incomplete|upstream/i);
+      const { data } = await gateway.call('listRequests', { limit: 1 });
+      expect(data).toMatchObject([{ loss: expect.stringMatching(/truncated|garbled/) }]);
+    },
+  );
 });

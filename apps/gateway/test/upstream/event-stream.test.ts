@@ -11,7 +11,9 @@ const CODEC = new EventStreamCodec(
 const text = (value: string) => ({ type: 'string' as const, value });
 
 function frame(names: Readonly<Record<string, string>>, body: object): Buffer {
-  const headers = Object.fromEntries(Object.entries(names).map(([name, value]) => [name, text(value)]));
+  const headers = Object.fromEntries(
+    Object.entries(names).map(([name, value]) => [name, text(value)]),
+  );
   const others = {
     ':date': { type: 'timestamp' as const, value: new Date(0) },
     count: { type: 'integer' as const, value: 7 },

@@ -12,9 +12,11 @@ import { AccountPool } from '../../src/upstream/accounts/account-pool.js';
 import { anthropicUpstream } from '../../src/upstream/anthropic.js';
 import type { UpstreamClient } from '../../src/upstream/client.js';
 import { openKey } from '../../src/upstream/homes/credentials/file-key.js';
+import { hideIdentities } from '../../src/upstream/homes/hide-identities.js';
 import { createOwnNames } from '../../src/upstream/homes/own-names.js';
 import { RequestBody } from '../../src/upstream/request-body.js';
 import type { UpstreamCall, UpstreamRequest } from '../../src/upstream/upstream.js';
+import { upstreamOf } from '../../src/upstream/upstream-of.js';
 
 const PLAIN = { url: 'https://home.example/anthropic/v1/', apiKey: 'the-key' };
 const NAMES = { 'claude-opus-5': 'anthropic.claude-opus-5', 'claude-haiku-4-5': 'my-haiku' };
@@ -45,7 +47,7 @@ function translatedCall(text: string, model: string): UpstreamCall {
 
 /** The request to a home, with its body both whole and in pieces. */
 function sentTo(home: Partial<AnthropicTarget>, newCall: () => UpstreamCall) {
-  const upstream = anthropicUpstream({ ...PLAIN, ...home });
+  const upstream = upstreamOf({ ...PLAIN, ...home });
   const { path, headers, body } = upstream.request(newCall()) as UpstreamRequest;
   const whole = Buffer.from(body.take()).toString();
   const again = (upstream.request(newCall()) as UpstreamRequest).body;
@@ -57,6 +59,110 @@ function sentTo(home: Partial<AnthropicTarget>, newCall: () => UpstreamCall) {
 
 const ODD =
   ' {"max_tokens" : 1e1,\n"model":"claude-op\\u0075s-5", "messages":[{"role":"user","content":"claude-opus-5 \\ud83d\\ude00 é"}]}\n';
+
+describe('a request to an API with the model in its URL', () => {
+  const GIVEN = { api: 'vertex', models: NAMES } as const;
+  const INVOKED = { api: 'invoke', models: NAMES } as const;
+  const VERSION = '"anthropic_version":"bedrock-2023-05-31",';
+  const REST = '"messages":[{"role":"user","content":"{\\"model\\":1, é"}],"max_tokens" : 1e1';
+  const sent = (home: Partial<AnthropicTarget>, text: string, headers = {}) =>
+    sentTo(home, () => callWith(text, headers));
+
+  it.each([
+    ['both first', `{"model":"claude-opus-5","stream":true,${REST}}`, `{${VERSION}${REST}}`],
+    ['both last', `{${REST},"stream":true , "model":"claude-opus-5" }`, `{${VERSION}${REST} }`],
+    ['apart', `{ "stream" : true,\n${REST},"mod\\u0065l":"claude-opus-5"}`, `{${VERSION} ${REST}}`],
+    [
+      'around another',
+      `{"model":"claude-opus-5","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"x"}]}`,
+      `{${VERSION}"max_tokens":1,"messages":[{"role":"user","content":"x"}]}`,
+    ],
+  ])('lacks what the URL says, %s', (_where, text, expected) => {
+    const { path, text: body } = sent(INVOKED, text);
+    expect(body).toBe(expected);
+    expect(path).toBe('/anthropic/model/anthropic.claude-opus-5/invoke-with-response-stream');
+  });
+
+  it('keeps whether to stream where the home wants it in the body too', () => {
+    const { path, headers, text } = sent(
+      { ...GIVEN, url: 'https://home.example/v1/projects/p/locations/global' },
+      `{${REST},"stream":true,"model":"claude-haiku-4-5"}`,
+      { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b' },
+    );
+    expect(text).toBe(`{"anthropic_version":"2026-10-21",${REST},"stream":true}`);
+    expect(path).toBe(
+      '/v1/projects/p/locations/global/publishers/anthropic/models/my-haiku:streamRawPredict',
+    );
+    expect(headers).toEqual({ 'anthropic-beta': 'a,b', 'x-api-key': 'the-key' });
+  });
+
+  it('is that of a translation too', () => {
+    const { path, text } = sentTo(INVOKED, () =>
+      translatedCall('{"model":"claude-opus-5","max_tokens":1,"stream":false}', 'claude-opus-5'),
+    );
+    expect([path, text]).toEqual([
+      '/anthropic/model/anthropic.claude-opus-5/invoke',
+      `{${VERSION}"max_tokens":1}`,
+    ]);
+  });
+
+  it('has an id that is a resource as one part of the path', () => {
+    const arn = 'arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/a b';
+    const { path } = sent(
+      { ...INVOKED, models: { 'claude-opus-5': arn } },
+      `{${REST},"model":"claude-opus-5"}`,
+    );
+    expect(path).toBe(
+      '/anthropic/model/arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile%2Fa%20b/invoke',
+    );
+  });
+});
+
+it('OpenTelemetry’s name of a home follows its address', () => {
+  const named = (url: string) => upstreamOf({ url, apiKey: 'k' }).providerName;
+  expect(
+    [
+      'https://api.anthropic.com',
+      'https://aws-external-anthropic.us-east-1.api.aws',
+      'https://bedrock-mantle.eu-west-1.api.aws/anthropic',
+      'https://bedrock-runtime.eu-west-1.amazonaws.com/anthropic',
+      'https://ours.services.ai.azure.com/anthropic',
+      'https://europe-west1-aiplatform.googleapis.com/v1',
+    ].map(named),
+  ).toEqual([
+    'anthropic',
+    'anthropic',
+    'aws.bedrock',
+    'aws.bedrock',
+    'azure.ai.inference',
+    'gcp.vertex_ai',
+  ]);
+});
+
+it.each([
+  ['User: arn:aws:sts::123456789012:assumed-role/x/y is not authorized', ['123', 'assumed-role']],
+  ["Permission denied on resource '//aiplatform.googleapis.com/projects/p-1/locations/l'", ['p-1']],
+  ['Publisher Model `projects/p-1/locations/l` was not found', ['p-1']],
+  ['Project `p-1` is not allowed to use it', ['p-1']],
+  ['/subscriptions/0f1e2d3c-aaaa-bbbb-cccc-0123456789ab/resourceGroups/ours', ['ours', '0f1e']],
+  [
+    "AADSTS700016: Application with identifier 'app-1' was not found in the directory 't-1'.",
+    ['app-1', 't-1'],
+  ],
+  ['gateway@p-1.iam.gserviceaccount.com lacks it', ['gateway@', 'p-1']],
+  ['Workspace wrkspc_01AbC was not found, account 123456789012', ['01AbC', '1234']],
+  ['see https://p-1.services.ai.azure.com/x', ['p-1']],
+])('hides identities in "%s"', (text, hidden) => {
+  for (const each of hidden) expect(hideIdentities(text)).not.toContain(each);
+});
+
+it.each([
+  'prompt is too long: 1234567 tokens > 200000 maximum',
+  'messages.0.content.1.image.source: image exceeds 5 MB maximum: 123456789 bytes > 5242880 bytes',
+  'max_tokens: 128001 > 128000, which is the maximum allowed number of output tokens',
+])('keeps "%s"', (text) => {
+  expect(hideIdentities(text)).toBe(text);
+});
 
 describe('a request to a home', () => {
   it('has the bytes of the body itself if the home has no names of its own', () => {

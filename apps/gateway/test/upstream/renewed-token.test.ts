@@ -1,5 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { CredentialError, RenewedToken } from '../../src/upstream/homes/credentials/renewed-token.js';
+import {
+  CredentialError,
+  RenewedToken,
+} from '../../src/upstream/homes/credentials/renewed-token.js';
 
 /** A source whose answers a test decides. */
 /** @param lifeMs - `Infinity`: the token has no end. */

@@ -536,7 +536,7 @@ it('usage is counted for the account that answered, in the metrics and in the le
 
 it.each<[string, unknown, string]>([
   ['no accounts', { accounts: [] }, 'accounts: '],
-  ['no secret', { accounts: [{ name: 'a' }] }, 'accounts.0: must have either api_key'],
+  ['no secret', { accounts: [{ name: 'a' }] }, 'accounts.0: must have exactly one of api_key'],
   ['a name twice', { accounts: [1, 2].map(() => ({ name: 'a', api_key: 'k' })) }, 'accounts: each'],
   ['a bad name', { accounts: [{ name: 'A B', api_key: 'k' }] }, 'accounts.0.name: must be'],
   ['an unknown field', { accounts: [{ name: 'a', api_key: 'k', rpm: 1 }] }, 'accounts.0: '],

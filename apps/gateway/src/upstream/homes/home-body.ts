@@ -32,7 +32,10 @@ export function homeBody(call: UpstreamCall, form: BodyForm): SendableBody {
   const splices = [
     ...versionSplices(call, form),
     ...nameSplices(call, form),
-    ...removals(body.peek(), form.removed.flatMap((name) => membersOf(call).get(name) ?? [])),
+    ...removals(
+      body.peek(),
+      form.removed.flatMap((name) => membersOf(call).get(name) ?? []),
+    ),
   ];
   return splices.length === 0 ? body : new SplicedBody(body, splices);
 }
@@ -133,7 +136,8 @@ function removals(bytes: Uint8Array, values: readonly JsonSpan[]): readonly Spli
   }
   return runs.map(({ start, end }) => {
     const next = afterComma(bytes, end);
-    const whole = next === undefined ? { start: beforeComma(bytes, start), end } : { start, end: next };
+    const whole =
+      next === undefined ? { start: beforeComma(bytes, start), end } : { start, end: next };
     return { ...whole, bytes: NOTHING };
   });
 }

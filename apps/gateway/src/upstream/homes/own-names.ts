@@ -31,8 +31,7 @@ export function createOwnNames(models: Readonly<Record<string, string>>): OwnNam
   const ownName = (name: string): string => ours.get(name) ?? name;
   const rename = createRenaming({
     ownName,
-    ownText: (text) =>
-      hideIdentities(names.length === 0 ? text : text.replace(anyName, ownName)),
+    ownText: (text) => hideIdentities(names.length === 0 ? text : text.replace(anyName, ownName)),
   });
   return {
     inBody(body) {

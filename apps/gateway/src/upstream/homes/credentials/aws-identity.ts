@@ -56,7 +56,11 @@ function requestHandler(dispatcher: Dispatcher) {
   return {
     async handle({ protocol, hostname, port, path, method, headers, body }: AwsRequest) {
       const origin = `${protocol}//${hostname}${port === undefined ? '' : `:${String(port)}`}`;
-      const { statusCode, headers: answered, body: answer } = await dispatcher.request({
+      const {
+        statusCode,
+        headers: answered,
+        body: answer,
+      } = await dispatcher.request({
         origin,
         path,
         method: method as Dispatcher.HttpMethod,

@@ -23,7 +23,7 @@ export function awsSignature(
       const { loadAwsIdentity } = await import('./aws-identity.js');
       return loadAwsIdentity(source, proxies);
     },
-    now: Date.now,
+    now: () => Date.now(),
     onProblem,
   });
   /** AWS derives a key from the secret for each day, which is kept. */

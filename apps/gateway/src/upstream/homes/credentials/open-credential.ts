@@ -41,7 +41,7 @@ function bearerToken(
   renew: () => Promise<IssuedToken<string>>,
   { onProblem }: CredentialOptions,
 ): AddCredential {
-  const renewed = new RenewedToken({ renew, now: Date.now, onProblem });
+  const renewed = new RenewedToken({ renew, now: () => Date.now(), onProblem });
   return ({ headers }) => {
     const add = (token: string) => ({
       headers: { ...headers, authorization: `Bearer ${token}` },

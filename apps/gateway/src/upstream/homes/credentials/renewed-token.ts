@@ -40,7 +40,8 @@ const YOUNG_MS = 10_000;
 
 export class RenewedToken<Token> {
   readonly #options: RenewalOptions<Token>;
-  #kept: (IssuedToken<Token> & { readonly renewAtMs: number; readonly sinceMs: number }) | undefined;
+  #kept:
+    (IssuedToken<Token> & { readonly renewAtMs: number; readonly sinceMs: number }) | undefined;
   #renewal: Promise<Token> | undefined;
   #failed: { readonly error: CredentialError; readonly atMs: number } | undefined;
 
@@ -93,7 +94,11 @@ export class RenewedToken<Token> {
       const sinceMs = now();
       const lifeMs = (issued.expiresAtMs ?? Infinity) - sinceMs;
       const renewAtMs = sinceMs + lifeMs - Math.min(EARLY_MS, lifeMs * EARLY_SHARE);
-      this.#kept = { ...issued, sinceMs, renewAtMs: Number.isNaN(renewAtMs) ? Infinity : renewAtMs };
+      this.#kept = {
+        ...issued,
+        sinceMs,
+        renewAtMs: Number.isNaN(renewAtMs) ? Infinity : renewAtMs,
+      };
       this.#failed = undefined;
       return issued.token;
     } catch (error) {

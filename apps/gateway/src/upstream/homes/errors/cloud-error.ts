@@ -15,7 +15,10 @@ import { googleError } from './google-error.js';
 const words = z.string().default('');
 const google = z.object({ error: z.object({ status: z.string(), message: words }) });
 const azure = z.union([
-  z.object({ type: z.undefined().optional(), error: z.object({ code: z.string(), message: words }) }),
+  z.object({
+    type: z.undefined().optional(),
+    error: z.object({ code: z.string(), message: words }),
+  }),
   z
     .object({ statusCode: z.number(), message: words })
     .transform(({ statusCode, message }) => ({ error: { code: String(statusCode), message } })),
