@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { homeCredential } from './home-credential.js';
-import { HOME_APIS, HOME_LACKS } from './upstream-target.js';
+import { CREDENTIAL_OF, HOME_APIS, HOME_LACKS } from './upstream-target.js';
 
 const HEADER_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const headerValue = z
@@ -85,8 +85,6 @@ export function homeProblems(payload: z.core.ParsePayload<HomeFields & { url: st
   }
 }
 
-/** Which credential each of the clouds' own APIs takes. */
-const CREDENTIAL_OF = { vertex: 'google', invoke: 'aws' } as const;
 const VERTEX_URL = /\/projects\/[^/]+\/locations\/[^/?#]+\/?$/;
 
 /** What does not fit the API of the home or its credential. */

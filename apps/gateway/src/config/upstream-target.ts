@@ -38,6 +38,10 @@ export interface HomeForm {
 /** The APIs of homes: Anthropic's, Google's rawPredict, and Bedrock's InvokeModel. */
 export const HOME_APIS = ['messages', 'vertex', 'invoke'] as const;
 export type HomeApiName = (typeof HOME_APIS)[number];
+/** Which credential each of the clouds' own APIs takes. */
+export const CREDENTIAL_OF: Readonly<
+  Record<Exclude<HomeApiName, 'messages'>, HomeCredential['kind']>
+> = { vertex: 'google', invoke: 'aws' };
 
 /** What a home may lack: the counting of tokens, or the list of its models. */
 export const HOME_LACKS = ['count_tokens', 'models'] as const;

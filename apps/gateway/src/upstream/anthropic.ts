@@ -68,7 +68,7 @@ export function anthropicUpstream(
   return {
     origin,
     request,
-    providerName: providerNameOf(target),
+    providerName: api.providerName ?? providerNameOf(target),
     ...(isHome && {
       answerForm: {
         openFrames: (headers) => api.openFrames?.(headers),

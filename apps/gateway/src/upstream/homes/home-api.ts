@@ -9,6 +9,8 @@ import type { StreamFraming, UpstreamCall } from '../upstream.js';
 import type { BodyForm } from './home-body.js';
 
 export interface HomeApi {
+  /** As OpenTelemetry names those who serve it. Absent: that depends on the home. */
+  readonly providerName?: string;
   /** What no home of this kind has. */
   readonly lacks: readonly HomeLack[];
   /** The path below that of the home, with the query. */

@@ -13,6 +13,7 @@ import { wantsStream } from './home-body.js';
 const VERSION = 'bedrock-2023-05-31';
 
 export const INVOKE_API: HomeApi = {
+  providerName: 'aws.bedrock',
   lacks: ['models', 'count_tokens'],
   path(call, target) {
     const method = wantsStream(call) ? 'invoke-with-response-stream' : 'invoke';

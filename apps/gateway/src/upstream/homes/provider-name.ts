@@ -12,9 +12,8 @@ const HOSTS: readonly (readonly [host: RegExp, name: string])[] = [
   [/aiplatform(?:\.[\w.-]+)?\.googleapis\.com$/, 'gcp.vertex_ai'],
 ];
 
-export function providerNameOf({ url, api, credential }: AnthropicTarget): string {
-  if (api === 'vertex') return 'gcp.vertex_ai';
-  if (api === 'invoke') return 'aws.bedrock';
+/** Of a home that serves Anthropic's own API. */
+export function providerNameOf({ url, credential }: AnthropicTarget): string {
   // Anthropic runs its platform on AWS itself.
   if (credential?.kind === 'aws' && credential.service !== 'aws-external-anthropic') {
     return 'aws.bedrock';

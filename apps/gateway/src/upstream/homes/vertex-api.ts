@@ -12,6 +12,7 @@ const VERSION = 'vertex-2023-10-16';
 const MODELS = '/publishers/anthropic/models/';
 
 export const VERTEX_API: HomeApi = {
+  providerName: 'gcp.vertex_ai',
   lacks: ['models'],
   path(call, target) {
     // The model whose tokens are counted stays in the body.
