@@ -62,15 +62,18 @@ async function connected<Result>(
     });
     const changed = await readChangedVariables(store);
     const inForce = once(() => readConfig(process.env, changed.texts));
-    const prices = once(() => createLivePrices(readPriceTables(inForce())));
-    const costs = once(() => ({ costTable: readCostTable(inForce()) }));
+    const homes = target && { upstream: target };
+    const prices = once(() => createLivePrices({ ...readPriceTables(inForce()), ...homes }));
+    const costTable = once(() => ({ costTable: readCostTable(inForce()), ...homes }));
+    const costs = createLiveCosts(costTable);
     return await operate(
       createLocalCaller({
         store,
         get prices() {
           return prices();
         },
-        costsAt: createLiveCosts(costs),
+        costsAt: costs.at,
+        costsAtHome: costs.atHome,
         upstreamModels:
           target === undefined ? undefined : () => listUpstreamModels(target, config.proxies),
         get defaultLimits() {

@@ -5,7 +5,8 @@
 
 import { z } from 'zod';
 import { homeCredential } from './home-credential.js';
-import { CREDENTIAL_OF, HOME_APIS, HOME_LACKS } from './upstream-target.js';
+import { HOME_LACKS } from './home-lacks.js';
+import { CREDENTIAL_OF, HOME_APIS } from './upstream-target.js';
 
 const HEADER_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const headerValue = z

@@ -2,6 +2,8 @@
 
 import { parsePriceSchedule } from '@gateway/billing';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
+import { createHomeCosts } from './home-tables.js';
+import type { HomeCosts } from './home-tables.js';
 import { readSchedules } from './price-schedules.js';
 import type { PriceSchedules, PriceTables } from './price-schedules.js';
 import type { Settings } from './settings.js';
@@ -44,18 +46,35 @@ export function createLivePrices(tables: PriceTables, now: () => number = Date.n
   };
 }
 
-/** @returns the table of costs at a time, by the settings in force then */
+/** What requests cost the operator. */
+export interface LiveCosts {
+  /** @returns the table of `COSTS`; `undefined` if there is none */
+  readonly at: (atMs: number) => PriceTable | undefined;
+  readonly atHome: HomeCosts;
+}
+
+/** @returns the costs at a time, by the settings in force then */
 export function createLiveCosts(
-  settings: () => Pick<Settings, 'costTable'>,
-): (atMs: number) => PriceTable | undefined {
-  let read: unknown;
+  settings: () => Pick<Settings, 'costTable'> & Partial<Pick<Settings, 'upstream'>>,
+): LiveCosts {
+  let read: { readonly costTable: unknown; readonly upstream: unknown } | undefined;
   let schedule: PriceSchedule | undefined;
-  return (atMs) => {
-    const { costTable } = settings();
-    if (costTable !== read) {
-      schedule = costTable === undefined ? undefined : parsePriceSchedule(costTable);
-      read = costTable;
-    }
-    return schedule?.at(atMs);
+  let homes: HomeCosts | undefined;
+  function refresh(): void {
+    const { costTable, upstream } = settings();
+    if (read?.costTable === costTable && read?.upstream === upstream && read !== undefined) return;
+    schedule = costTable === undefined ? undefined : parsePriceSchedule(costTable);
+    homes = upstream && createHomeCosts(upstream, costTable);
+    read = { costTable, upstream };
+  }
+  return {
+    at(atMs) {
+      refresh();
+      return schedule?.at(atMs);
+    },
+    atHome(account, atMs) {
+      refresh();
+      return homes?.(account, atMs);
+    },
   };
 }

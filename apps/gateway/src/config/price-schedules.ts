@@ -8,14 +8,31 @@
  * tables are in use.
  */
 
-import { PriceTableError, parsePriceSchedule } from '@gateway/billing';
-import type { PriceSchedule, PriceScheduleJson } from '@gateway/billing';
+import { PriceTableError, parsePriceSchedule, wholePriceTable } from '@gateway/billing';
+import type { PriceSchedule, PriceScheduleJson, PriceTable } from '@gateway/billing';
+import { tableAtHome } from './home-tables.js';
 import type { Settings } from './settings.js';
+import type { OwnTable } from './upstream-target.js';
 
-export type PriceTables = Pick<Settings, 'priceTable' | 'customerTables'>;
+export type PriceTables = Pick<Settings, 'priceTable' | 'customerTables'> &
+  Partial<Pick<Settings, 'upstream'>>;
+
+export interface PricesOfCustomer {
+  readonly schedule: PriceSchedule;
+  /** By the name of an upstream account, only those with prices of their own. */
+  readonly homes: ReadonlyMap<string, PriceSchedule>;
+}
 
 /** `problem`: why the prices cannot be used, for the operator. */
-export type ScheduleReading = { readonly schedule: PriceSchedule } | { readonly problem: string };
+export type ScheduleReading = PricesOfCustomer | { readonly problem: string };
+
+/** What a customer pays at a time for an answer of an upstream account. */
+export function tableFor(
+  { schedule, homes }: PricesOfCustomer,
+  { account, atMs }: { readonly account: string | undefined; readonly atMs: number },
+): PriceTable {
+  return ((account === undefined ? undefined : homes.get(account)) ?? schedule).at(atMs);
+}
 
 export interface PriceSchedules {
   readonly usual: PriceSchedule;
@@ -25,21 +42,26 @@ export interface PriceSchedules {
   readonly owned: () => readonly PriceSchedule[];
 }
 
-export function readSchedules({ priceTable, customerTables }: PriceTables): PriceSchedules {
-  const usual = parsePriceSchedule(priceTable);
+export function readSchedules({
+  priceTable,
+  customerTables,
+  upstream,
+}: PriceTables): PriceSchedules {
+  const ownPrices = ownPricesOf(upstream);
+  const ofUsual = pricesOf(priceTable, ownPrices);
+  const usual = ofUsual.schedule;
   const known = new Map<string, ScheduleReading>();
 
   function read(prices: string): ScheduleReading {
     if (!isFactor(prices)) {
-      if (Object.hasOwn(customerTables, prices)) {
-        return { schedule: parsePriceSchedule(customerTables[prices]) };
-      }
+      const table = Object.hasOwn(customerTables, prices) ? customerTables[prices] : undefined;
+      if (table !== undefined) return pricesOf(table, ownPrices);
       const names = Object.keys(customerTables).join(', ');
       const there = names === '' ? 'is not set' : `has ${names}`;
       return { problem: `there is no price table "${prices}": CUSTOMER_PRICES ${there}` };
     }
     try {
-      return { schedule: parsePriceSchedule(...timesFactor(priceTable, prices)) };
+      return pricesOf(wholePriceTable(...timesFactor(priceTable, prices)), ownPrices);
     } catch (error) {
       if (!(error instanceof PriceTableError)) throw error;
       return { problem: `the factor ${prices} cannot be used: ${error.problems.join('; ')}` };
@@ -47,7 +69,7 @@ export function readSchedules({ priceTable, customerTables }: PriceTables): Pric
   }
 
   function of(prices: string | null): ScheduleReading {
-    if (prices === null) return { schedule: usual };
+    if (prices === null) return ofUsual;
     let reading = known.get(prices);
     if (reading === undefined) {
       reading = read(prices);
@@ -65,6 +87,24 @@ export function readSchedules({ priceTable, customerTables }: PriceTables): Pric
         return 'schedule' in reading ? [reading.schedule] : [];
       }),
   };
+}
+
+function ownPricesOf(upstream: Settings['upstream'] | undefined) {
+  if (upstream === undefined || !('accounts' in upstream)) return [];
+  return upstream.accounts.flatMap(({ name, prices }) =>
+    prices === undefined ? [] : [[name, prices] as const],
+  );
+}
+
+/** @param ownPrices - Those of upstream accounts. */
+function pricesOf(
+  table: PriceScheduleJson,
+  ownPrices: readonly (readonly [string, OwnTable])[],
+): PricesOfCustomer {
+  const homes = ownPrices.map(
+    ([name, own]) => [name, parsePriceSchedule(tableAtHome(own, { name: 'prices', table }))] as const,
+  );
+  return { schedule: parsePriceSchedule(table), homes: new Map(homes) };
 }
 
 /** Names of tables begin with a letter. */

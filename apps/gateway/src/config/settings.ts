@@ -11,6 +11,7 @@ import { reasonOf } from '../base/error-code.js';
 import type { AdminToken } from './admin-tokens.js';
 import { ConfigError, readPart } from './config.js';
 import type { Config } from './config.js';
+import { problemsAtHomes } from './home-tables.js';
 import type { UpstreamTarget } from './upstream-target.js';
 import { upstreamTarget } from './upstreams-file.js';
 
@@ -88,6 +89,11 @@ export function readFiles(config: Config): Pick<
   const upstream = readPart(problems, () => upstreamTarget(config));
   if (prices !== undefined && upstream !== undefined) problems.push(...unpriced(upstream, prices));
   const costTable = readPart(problems, () => readCostTable(config));
+  if (prices !== undefined && upstream !== undefined && 'accounts' in upstream) {
+    const isSpecification = config.prices === 'specification';
+    const tables = { ...prices, costTable, isSpecification };
+    problems.push(...problemsAtHomes(upstream.accounts, tables));
+  }
   if (prices === undefined || problems.length > 0) throw new ConfigError(problems);
   return { ...prices, costTable, upstream };
 }

@@ -1,6 +1,7 @@
 /** Which accounts of the upstream the gateway uses. */
 
 import type { HomeCredential } from './home-credential.js';
+import type { HomeLack } from './home-lacks.js';
 
 export interface AnthropicTarget extends HomeForm {
   readonly url: string;
@@ -43,10 +44,6 @@ export const CREDENTIAL_OF: Readonly<
   Record<Exclude<HomeApiName, 'messages'>, HomeCredential['kind']>
 > = { vertex: 'google', invoke: 'aws' };
 
-/** What a home may lack: the counting of tokens, or the list of its models. */
-export const HOME_LACKS = ['count_tokens', 'models'] as const;
-export type HomeLack = (typeof HOME_LACKS)[number];
-
 /** The ceilings of an account. A customer's accounts share them fairly: see `fair-ceiling.ts`. */
 export interface CeilingLimits {
   readonly requestsPerMinute: number | undefined;
@@ -68,6 +65,14 @@ export interface AccountTarget extends AnthropicTarget, CeilingLimits {
   readonly unclearFailures?: 'stay' | 'move' | undefined;
   /** A key for the provider's reports on this account. */
   readonly adminKey?: string | undefined;
+  /** Where the models run, such as `eu`: a cost for that geography applies. */
+  readonly place?: string | undefined;
+  /** Names that a route may use for several accounts. */
+  readonly labels?: readonly string[] | undefined;
+  /** What requests cost the operator here. `undefined`: as `COSTS` says. */
+  readonly costs?: OwnTable | undefined;
+  /** What customers pay for answers of this account. `undefined`: what they pay elsewhere. */
+  readonly prices?: OwnTable | undefined;
 }
 
 /** Plain data, because the primary sends it to its workers. */
@@ -76,7 +81,34 @@ export type UpstreamTarget =
       /** Reached without a proxy: the bundled simulator, which listens on this machine. */
       readonly isLocal?: boolean;
     })
-  | { readonly accounts: readonly AccountTarget[] };
+  | AccountsTarget;
+
+/** A factor, or a table as in a file of prices, which may extend what holds elsewhere. */
+export type OwnTable = string | Readonly<Record<string, unknown>>;
+
+/** Which accounts serve some requests. Labels and places are replaced by names of accounts. */
+export interface Route {
+  /** Whose requests. If all three are absent: those that no other route is for. */
+  readonly account?: string | undefined;
+  readonly group?: string | undefined;
+  readonly tag?: string | undefined;
+  /** In the order in which they are tried. Accounts of one step differ only in their weights. */
+  readonly steps: readonly (readonly WeightedHome[])[];
+  /** Whether no other account may serve these requests. */
+  readonly isFence: boolean;
+}
+
+export interface WeightedHome {
+  readonly name: string;
+  /** The share of the keys that begin with this account, relative to those of the same step. */
+  readonly weight: number;
+}
+
+export interface AccountsTarget {
+  readonly accounts: readonly AccountTarget[];
+  /** `undefined`: every key has its own order of all accounts that may serve it. */
+  readonly routes?: readonly Route[] | undefined;
+}
 
 /** Whether the bundled simulator answers in place of a model. */
 export function isSimulated(target: UpstreamTarget): boolean {

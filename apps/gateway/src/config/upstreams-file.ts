@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { ConfigError, problemOf } from './config.js';
 import type { Config } from './config.js';
 import { homeFields, homeProblems } from './home-fields.js';
-import type { AccountTarget, UpstreamTarget } from './upstream-target.js';
+import { placeFields, readRoute, routeField, routeProblems } from './route-fields.js';
+import type { AccountsTarget, UpstreamTarget } from './upstream-target.js';
 import { API_KEY_FORM, API_KEY_PROBLEM } from './upstream-target.js';
 import { ADMIN_KEY_FORM, ADMIN_KEY_PROBLEM } from './variables.js';
 
@@ -39,6 +40,7 @@ const account = z
       .max(10_000)
       .optional(),
     ...homeFields,
+    ...placeFields,
   })
   .check(homeProblems)
   .refine((each) => CREDENTIALS.filter((name) => each[name] !== undefined).length === 1, {
@@ -48,12 +50,20 @@ const account = z
     error: 'must have at most one of admin_key and admin_key_file',
   });
 const upstreams = z
-  .strictObject({ accounts: z.array(account).min(1).max(64) })
+  .strictObject({
+    accounts: z.array(account).min(1).max(64),
+    routes: z.array(routeField).min(1).max(10_000).optional(),
+  })
   .refine(({ accounts }) => new Set(accounts.map(({ name }) => name)).size === accounts.length, {
     error: 'accounts: each name must be used once',
   })
   .refine(({ accounts }) => accounts.some((each) => each.only_for === undefined), {
     error: 'accounts: one must have no only_for, for the customers that none lists',
+  })
+  .check(({ value, issues }) => {
+    for (const { path, message } of routeProblems(value.routes ?? [], value.accounts)) {
+      issues.push({ code: 'custom', path: ['routes', ...path], message, input: path });
+    }
   });
 
 /**
@@ -65,11 +75,11 @@ export function upstreamTarget(
 ): UpstreamTarget | undefined {
   return config.upstreamsPath === undefined
     ? config.upstream
-    : { accounts: readUpstreams(config.upstreamsPath) };
+    : readUpstreams(config.upstreamsPath);
 }
 
 /** @throws {ConfigError} One line per problem. Secrets are never repeated. */
-export function readUpstreams(path: string): readonly AccountTarget[] {
+export function readUpstreams(path: string): AccountsTarget {
   const parsed = upstreams.safeParse(readJson(path));
   if (!parsed.success) {
     throw new ConfigError(
@@ -79,7 +89,8 @@ export function readUpstreams(path: string): readonly AccountTarget[] {
       }),
     );
   }
-  return parsed.data.accounts.map((each, index) => ({
+  const { accounts: given, routes } = parsed.data;
+  const accounts = given.map((each, index) => ({
     name: each.name,
     url: each.url,
     apiKey: each.api_key ?? readKey(each.api_key_file, `${String(index)}.api_key_file`),
@@ -97,7 +108,12 @@ export function readUpstreams(path: string): readonly AccountTarget[] {
     tokensPerMinute: each.tokens_per_minute,
     onlyFor: each.only_for,
     unclearFailures: each.unclear_failures,
+    place: each.place,
+    labels: each.labels,
+    costs: each.costs,
+    prices: each.prices,
   }));
+  return { accounts, routes: routes?.map((route) => readRoute(route, given)) };
 }
 
 function readJson(path: string): unknown {

@@ -33,9 +33,11 @@ import { authenticateKey } from './authentication.js';
 import type { Authentication } from './authentication.js';
 import { readCredential } from './credentials.js';
 import type { ExchangeParts } from './exchange-parts.js';
+import { atDearest } from './dearest-home.js';
 import { holdCharge } from './hold-charge.js';
 import { checkLowerLimitHeader } from './lower-limit-header.js';
 import { prepareBody } from './prepare-body.js';
+import { readScalar } from './preparation/native-fields.js';
 import { relay } from './relay/relay.js';
 import { pricesUnavailable } from './price-book.js';
 import type { Asked, Exchange, ExchangeRoute, Refused, Sendable } from './route.js';
@@ -102,8 +104,9 @@ async function answer(exchange: Asked): Promise<Result> {
     if ('problem' in reading) {
       return { ...of, ...refuse(exchange, pricesUnavailable(reading.problem)) };
     }
-    const { prices, preparer } = reading.book;
-    return { ...of, ...(await serveAdmitted({ ...exchange, prices, preparer, isBudgeted }, key)) };
+    const { prices, homePrices, preparer } = reading.book;
+    const priced = { ...exchange, prices, homePrices, preparer, isBudgeted };
+    return { ...of, ...(await serveAdmitted(priced, key)) };
   } finally {
     lease.release();
   }
@@ -210,18 +213,18 @@ async function servePrepared(
   exchange: Exchange,
   key: KeyRecord,
   spender: Spender | undefined,
-  preparation: Sendable,
+  prepared: Sendable,
   admittedAt: number,
 ): Promise<Result> {
   const { parts } = exchange;
-  const { model, models, chargeBound } = preparation;
-  const { operation } = exchange.route;
+  const { model, models } = prepared;
   const { upstream } = exchange;
   const forbidden =
-    checkModels(key, models) ??
-    upstream.refusalFor?.({ operation, model, models, accountId: key.accountId });
+    checkModels(key, models) ?? upstream.refusalFor?.(callTo(exchange, key, spender, prepared));
   if (forbidden !== undefined) return { model, ...refuse(exchange, forbidden) };
 
+  const preparation = withDearestBound(exchange, key, spender, prepared);
+  const { chargeBound } = preparation;
   const isLate = parts.now() - admittedAt > RECHECK_AFTER_MS;
   const refused =
     checkCharging(parts) ??
@@ -230,6 +233,19 @@ async function servePrepared(
   return chargeBound === undefined
     ? send(exchange, key, spender, preparation)
     : sendHeld(exchange, key, spender, { ...preparation, chargeBound });
+}
+
+/** If accounts have prices of their own, the hold is that of the dearest that may answer. */
+function withDearestBound(
+  exchange: Exchange,
+  key: KeyRecord,
+  spender: Spender | undefined,
+  prepared: Sendable,
+): Sendable {
+  const { homePrices, upstream } = exchange;
+  if (homePrices === undefined || prepared.chargeBound === undefined) return prepared;
+  const call = callTo(exchange, key, spender, prepared);
+  return atDearest(prepared, upstream.mayAnswer?.(call) ?? []);
 }
 
 async function checkAgain(
@@ -274,7 +290,7 @@ async function send(
 ): Promise<Result & { readonly report: ExchangeReport }> {
   const { parts, requestId } = exchange;
   const { model, models, kept } = preparation;
-  let call = callTo(exchange, key, preparation);
+  let call = callTo(exchange, key, spender, preparation);
   let format = exchange.route.formatOf(kept.translation, exchange.res);
   if (exchange.trace !== undefined)
     ({ call, format } = exchange.trace.toUpstream({ call, format }));
@@ -285,6 +301,8 @@ async function send(
       spender,
       price: priceOf(exchange, model),
       prices: exchange.prices,
+      homePrices: exchange.homePrices,
+      inferenceGeo: parts.homeCosts && inferenceGeoOf(preparation),
       isModelOpen: models.length > 1,
       usageBound: preparation.usageBound,
       unknownMembers: preparation.unknownMembers,
@@ -303,6 +321,7 @@ async function send(
 function callTo(
   { route, req, res }: Exchange,
   key: KeyRecord,
+  spender: Spender | undefined,
   { model, models, members, body, bodyBytes, translation }: Sendable,
 ): UpstreamCall {
   return {
@@ -315,6 +334,7 @@ function callTo(
     bodyBytes,
     keyId: key.id,
     accountId: key.accountId,
+    spender,
     client: res,
   };
 }
@@ -328,6 +348,13 @@ function countFor(
   if (call.account === undefined || charged === undefined) return;
   parts.chargedTo(call.account, charged);
   upstream.used?.(call, tokensOf(charged));
+}
+
+/** The geography that a request names, unless that is any. */
+function inferenceGeoOf({ members, body }: Sendable): string | undefined {
+  const span = members?.get('inference_geo');
+  const given = span && readScalar({ body: body.peek(), span });
+  return typeof given === 'string' && given !== 'global' ? given : undefined;
 }
 
 function priceOf({ prices }: Exchange, model: string): ModelPrice {

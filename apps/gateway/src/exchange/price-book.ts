@@ -5,11 +5,14 @@ import { newRefusal } from '../base/errors/refusal.js';
 import type { Refusal } from '../base/errors/refusal.js';
 import type { Config } from '../config/config.js';
 import type { PricedFeature } from '../config/variables.js';
+import type { PricesAtHomes } from '../ledger/cost-at-home.js';
 import type { RequestPreparer } from './preparation/preparer.js';
 
 export interface PriceBook {
   /** The models that the customer may call, with their prices. */
   readonly prices: PriceTable;
+  /** Of upstream accounts with prices of their own; `undefined` if none has. */
+  readonly homePrices: PricesAtHomes | undefined;
   /** Features that the operator allows, or has prices for. */
   readonly allowedFeatures: ReadonlySet<PricedFeature>;
   readonly overdraft: Config['exchange']['overdraft'];

@@ -41,7 +41,7 @@ export interface Asked extends Pick<ExchangeParts, 'upstream'> {
 }
 
 /** One request, with the settings and the prices it began with. */
-export interface Exchange extends Asked, Pick<PriceBook, 'prices' | 'preparer'> {
+export interface Exchange extends Asked, Pick<PriceBook, 'prices' | 'homePrices' | 'preparer'> {
   /** Only while tracing is on, and once the limits of the key have admitted the request. */
   readonly trace?: RequestTrace;
   /** Whether the account of the key has budgets. */

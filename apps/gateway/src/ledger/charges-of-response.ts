@@ -8,8 +8,11 @@ import { isUnbilled } from '@gateway/billing';
 import type { AttemptEnd, ModelPrice, PriceTable } from '@gateway/billing';
 import type { Decline, UncountedUsage, Usage, UsageReading } from '@gateway/translator';
 import { findPrice } from '../base/pricing.js';
+import type { CostsAtHome } from '../config/home-tables.js';
 import { FREE_COUNTERS } from '../config/tool-families.js';
 import type { ResponseFormat } from '../http/response-format.js';
+import { inGeography } from './cost-at-home.js';
+import type { PricesAtHomes } from './cost-at-home.js';
 import { deliveryRemark } from './delivery.js';
 import type { Delivery } from './delivery.js';
 import { foldOutcomes } from './fold-outcomes.js';
@@ -25,6 +28,10 @@ export interface ChargedExchange {
   readonly price: ModelPrice;
   /** The table in force when the request was admitted. */
   readonly prices: PriceTable;
+  /** The tables of then of accounts that have their own; `undefined` if none has. */
+  readonly homePrices?: PricesAtHomes | undefined;
+  /** The geography that the request names; read only if accounts have costs of their own. */
+  readonly inferenceGeo?: string | undefined;
   /** Whether the request allows other models than its own to answer. */
   readonly isModelOpen: boolean;
   /** Members of the request that this version does not know, named by the client. */
@@ -53,11 +60,17 @@ interface ChargePlan {
   readonly chargedBy: (outcomes: readonly SettleOutcome[]) => Charged | undefined;
 }
 
+export interface ChargeRules extends Pick<Settlement, 'overdraft'> {
+  readonly costs: PriceTable | undefined;
+  /** Of the account that answered, if it has costs or a place of its own. */
+  readonly atHome?: CostsAtHome | undefined;
+}
+
 export function chargesOf(
   reading: ReadUsage,
   response: FinishedResponse,
   exchange: ChargedExchange,
-  { overdraft, costs }: Pick<Settlement, 'overdraft'> & { readonly costs: PriceTable | undefined },
+  { overdraft, costs, atHome }: ChargeRules,
 ): ChargePlan {
   const { price, prices } = exchange;
   const { usage, foreign, declined } = divideByPrice(reading, response.model, exchange);
@@ -102,7 +115,8 @@ export function chargesOf(
     part: UsageToPrice & Pick<Settlement, 'remarks'> & { readonly remarksOfBands: string },
   ): readonly Settlement[] => {
     const model = part.price.id;
-    const cost = costOf(part, costs, reading);
+    const geography = exchange.inferenceGeo ?? atHome?.placeOf(model);
+    const cost = costOf(part, atHome?.costs ?? costs, inGeography(reading, geography));
     const costOfBand = cost === undefined ? undefined : 0n;
     return [
       settlementOf(requestId, first, { model, cost, remarks: part.remarks }),

@@ -188,6 +188,7 @@ export class AdminServer {
     const config = this.#config;
     const { store, prices, upkeep, payments, log } = this.#parts;
     const settings = (): Settings => this.#settings;
+    const costs = createLiveCosts(settings);
     const { failed: operationFailed } = this.#operations;
     return {
       operationFailed,
@@ -198,7 +199,8 @@ export class AdminServer {
         config.tracing === undefined ? undefined : async () => openMetricsOf(await readMetrics()),
       store,
       prices,
-      costsAt: createLiveCosts(settings),
+      costsAt: costs.at,
+      costsAtHome: costs.atHome,
       upstreamModels: () => listUpstreamModels(settings().upstream, config.proxies),
       get defaultLimits() {
         return settings().keyLimits;

@@ -5,6 +5,7 @@ import type { PriceTable } from '@gateway/billing';
 import type { Logger } from 'pino';
 import { admittedFeatures } from '../config/admitted-features.js';
 import type { Config } from '../config/config.js';
+import { createHomeCosts } from '../config/home-tables.js';
 import { createLivePrices } from '../config/live-prices.js';
 import { readSchedules } from '../config/price-schedules.js';
 import type { PriceSchedules } from '../config/price-schedules.js';
@@ -18,6 +19,7 @@ import {
 } from '../exchange/preparation/preparer.js';
 import type { PreparationThread } from '../exchange/preparation/preparer.js';
 import type { PriceBook, PriceBookReading } from '../exchange/price-book.js';
+import type { PricesAtHomes } from '../ledger/cost-at-home.js';
 import type { AccountMetrics } from '../observe/account-metrics.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { AccountState } from '../upstream/accounts/account-standing.js';
@@ -27,7 +29,7 @@ import type { AppParts } from './app.js';
 
 export type SettingsParts = Pick<
   AppParts,
-  'accountLimits' | 'bookOf' | 'costs' | 'isSimulated' | 'upstream'
+  'accountLimits' | 'bookOf' | 'costs' | 'homeCosts' | 'isSimulated' | 'upstream'
 >;
 
 export interface SettingsInForceOptions {
@@ -66,6 +68,7 @@ export class SettingsInForce {
       accountLimits: settings.accountLimits,
       bookOf: (prices, atMs) => this.#bookOf(prices, atMs),
       costs: costsOf(settings),
+      homeCosts: createHomeCosts(settings.upstream, settings.costTable),
       isSimulated: isSimulated(settings.upstream),
       upstream: this.#open(settings.upstream),
     };
@@ -77,20 +80,23 @@ export class SettingsInForce {
 
   /** Requests that begin after this call use these settings. Requests in progress keep theirs. */
   apply(next: Settings): void {
-    if (!isDeepStrictEqual(next.upstream, this.#settings.upstream)) {
+    const isOtherUpstream = !isDeepStrictEqual(next.upstream, this.#settings.upstream);
+    if (isOtherUpstream) {
       this.parts.upstream = this.#open(next.upstream);
       this.parts.isSimulated = isSimulated(next.upstream);
     }
     const { priceTable, customerTables } = this.#settings;
     if (
+      isOtherUpstream ||
       !isDeepStrictEqual(next.priceTable, priceTable) ||
       !isDeepStrictEqual(next.customerTables, customerTables)
     ) {
       this.#schedules = readSchedules(next);
       this.#books = new Map();
     }
-    if (!isDeepStrictEqual(next.costTable, this.#settings.costTable)) {
+    if (isOtherUpstream || !isDeepStrictEqual(next.costTable, this.#settings.costTable)) {
       this.parts.costs = costsOf(next);
+      this.parts.homeCosts = createHomeCosts(next.upstream, next.costTable);
     }
     this.parts.accountLimits = next.accountLimits;
     this.#settings = next;
@@ -111,19 +117,28 @@ export class SettingsInForce {
     if (kept !== undefined && atMs < kept.until) return kept.reading;
     const reading = this.#schedules.of(prices);
     if ('problem' in reading) return reading;
-    const { schedule } = reading;
-    const made = { book: this.#bookFor(schedule.at(atMs)) };
-    this.#books.set(prices, { reading: made, until: schedule.nextChange(atMs) });
+    const { schedule, homes } = reading;
+    const ofHomes = [...homes].map(([home, own]) => [home, own.at(atMs)] as const);
+    const homePrices = ofHomes.length === 0 ? undefined : new Map(ofHomes);
+    const made = { book: this.#bookFor(schedule.at(atMs), homePrices) };
+    const changes = [schedule, ...homes.values()].map((each) => each.nextChange(atMs));
+    this.#books.set(prices, { reading: made, until: Math.min(...changes) });
     return made;
   }
 
-  #bookFor(table: PriceTable): PriceBook {
+  #bookFor(table: PriceTable, homePrices: PricesAtHomes | undefined): PriceBook {
     const { chat, tagMember } = this.#config;
     const { overdraft } = this.#config.exchange;
     const allow = admittedFeatures(this.#config, table);
-    const rules = { models: table.list(), fees: table.fees, allow, overdraft, chat, tagMember };
+    const homes = [...(homePrices ?? [])].map(([home, own]) => ({
+      home,
+      models: own.list(),
+      fees: own.fees,
+    }));
+    const priced = { models: table.list(), fees: table.fees, homes };
+    const rules = { ...priced, allow, overdraft, chat, tagMember };
     const preparer = createRequestPreparer(rules, this.#thread);
-    return { prices: table, allowedFeatures: allow, overdraft, preparer };
+    return { prices: table, homePrices, allowedFeatures: allow, overdraft, preparer };
   }
 
   #open(target: UpstreamTarget): UpstreamClient {

@@ -4,8 +4,6 @@
  * (docs/decisions/0125).
  */
 
-import { newRefusal } from '../base/errors/refusal.js';
-import type { Refusal } from '../base/errors/refusal.js';
 import type { AnthropicTarget } from '../config/upstream-target.js';
 import { anthropicFailures } from './anthropic-failures.js';
 import type { CredentialOptions } from './homes/credentials/credential.js';
@@ -19,13 +17,8 @@ import { listHome } from './homes/list-home.js';
 import { MESSAGES_API } from './homes/messages-api.js';
 import { createOwnNames } from './homes/own-names.js';
 import { providerNameOf } from './homes/provider-name.js';
-import type {
-  AskedOf,
-  StreamFraming,
-  Upstream,
-  UpstreamCall,
-  UpstreamRequest,
-} from './upstream.js';
+import { refusalForLacks } from './homes/refuse-lacking.js';
+import type { StreamFraming, Upstream, UpstreamCall, UpstreamRequest } from './upstream.js';
 
 const UNWATCHED: CredentialOptions = {
   now: () => performance.now(),
@@ -46,7 +39,7 @@ export function anthropicUpstream(
   const addCredential = openCredential(target, { ...UNWATCHED, ...options });
   const isHome = isOtherHome(given);
   const names = isHome ? createOwnNames(models ?? {}) : undefined;
-  const lacksSomething = models !== undefined || lacks.includes('count_tokens');
+  const refusalFor = refusalForLacks(target);
 
   function request(call: UpstreamCall): UpstreamRequest | Promise<UpstreamRequest> {
     const path = prefix + api.path(call, target);
@@ -75,7 +68,7 @@ export function anthropicUpstream(
         readError: readCloudError,
       },
     }),
-    ...(lacksSomething && { refusalFor: (asked: AskedOf) => refusalFor(target, asked) }),
+    ...(refusalFor && { refusalFor }),
     // undici gives an array for a header that came twice, although its type does not say so.
     openStream(headers) {
       if (!/^text\/event-stream/i.test(String(headers['content-type']))) return undefined;
@@ -96,22 +89,6 @@ function isOtherHome(target: AnthropicTarget): boolean {
   return [api, auth, credential, headers, models, version, versionIn].some(
     (each) => each !== undefined,
   );
-}
-
-function refusalFor({ models, lacks }: AnthropicTarget, asked: AskedOf): Refusal | undefined {
-  const { operation, model } = asked;
-  const named = asked.models ?? [{ path: 'model', model }];
-  const missing =
-    models && named.find((each) => each.model === undefined || !Object.hasOwn(models, each.model));
-  if (missing !== undefined) {
-    return newRefusal('upstream_lacks_model', {
-      param: missing.path,
-      model: missing.model ?? 'a model of its own choice',
-    });
-  }
-  return operation === 'count_tokens' && lacks?.includes('count_tokens') === true
-    ? newRefusal('upstream_lacks_token_counting', { model })
-    : undefined;
 }
 
 /** The upstream's chunks are the bytes of the event stream itself, so nothing is removed. */

@@ -13,12 +13,20 @@ import { waitOf } from '../http/refusal.js';
 import { CredentialError } from './homes/credentials/renewed-token.js';
 import { sendToHome } from './homes/send-to-home.js';
 import { upstreamLimit } from './upstream-limit.js';
-import type { Upstream, UpstreamAnswers, UpstreamCall, UpstreamRequest } from './upstream.js';
+import type {
+  AskedOf,
+  Upstream,
+  UpstreamAnswers,
+  UpstreamCall,
+  UpstreamRequest,
+} from './upstream.js';
 
 export interface UpstreamClient extends Pick<Upstream, 'refusalFor'> {
   send(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void;
   /** How the answer to a call is read. Of several accounts, as that of the last that got it. */
   answersTo(call: UpstreamCall): UpstreamAnswers;
+  /** The names of the accounts that may answer; absent if there is only one account. */
+  mayAnswer?(asked: AskedOf): readonly string[];
   /** Reports the tokens that a call used, for the ceiling of its account. */
   used?(call: UpstreamCall, tokens: number): void;
   close(): Promise<void>;

@@ -48,5 +48,7 @@ export function openUpstream(
     tokensPerMinute: part(account.tokensPerMinute),
   }));
   const jitterMs = (): number => Math.random() * MAX_JITTER_MS;
-  return new AccountPool(accounts, { now, maxWaitMs: MAX_WAIT_MS, jitterMs, onAnswer, onState });
+  const { routes } = target;
+  const told = { onAnswer, onState };
+  return new AccountPool(accounts, { now, maxWaitMs: MAX_WAIT_MS, jitterMs, routes, ...told });
 }

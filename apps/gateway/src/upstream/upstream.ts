@@ -5,6 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Spender } from '@gateway/balance-store';
 import type { JsonSpan, SkimmedMessage } from '@gateway/translator/native';
 import type { Refusal } from '../base/errors/refusal.js';
 import type { Asking, UpstreamCheck } from './asking.js';
@@ -43,6 +44,8 @@ export interface UpstreamCall {
    * upstream account has a ceiling.
    */
   readonly accountId: string;
+  /** Who spends. With routes, its groups and its tag decide about the account. */
+  readonly spender?: Spender | undefined;
   /** Whether the client has left. Read before sending, if there are several accounts. */
   readonly client: { readonly destroyed: boolean };
   /**
@@ -87,7 +90,8 @@ export interface AnswerForm {
 }
 
 /** What decides whether an upstream can serve a call. */
-export type AskedOf = Pick<UpstreamCall, 'operation' | 'model' | 'models' | 'accountId'>;
+export type AskedOf = Pick<UpstreamCall, 'operation' | 'model' | 'models' | 'accountId'> &
+  Partial<Pick<UpstreamCall, 'spender' | 'body' | 'headers'>>;
 
 /** Takes the bytes of one stream out of the upstream's framing. */
 export interface StreamFraming {

@@ -29,6 +29,7 @@ import { usedId } from '../../src/operator/operations/keys.js';
 import type { OperationContext } from '../../src/operator/operations/operation.js';
 import { runOperation } from '../../src/operator/operations/operations.js';
 import { anthropicUpstream } from '../../src/upstream/anthropic.js';
+import { RequestBody } from '../../src/upstream/request-body.js';
 import {
   ClientGoneError,
   UpstreamBusyError,
@@ -450,6 +451,15 @@ function onClosing() {
 }
 
 /** Of a home that serves one model, and does not count its tokens. */
+function featureRefusal(): Refusal {
+  const upstream = anthropicUpstream({ url: 'http://x', apiKey: 'k', lacks: ['fast_mode'] });
+  const body = new RequestBody(Buffer.from('{"speed":"fast"}'), () => undefined);
+  const asked = { operation: 'messages', model: MODEL, accountId: 'acct_1', body } as const;
+  const refusal = upstream.refusalFor?.(asked);
+  if (refusal === undefined) throw new Error('the home serves it');
+  return refusal;
+}
+
 function homeRefusal(operation: 'messages' | 'count_tokens'): Refusal {
   const home = { models: { [MODEL]: 'its-model' }, lacks: ['count_tokens'] as const };
   const upstream = anthropicUpstream({ url: 'http://127.0.0.1:1', apiKey: 'k', ...home });
@@ -760,6 +770,7 @@ const PROVOKED: Record<Exclude<ErrorName, keyof typeof NOT_PROVOKED>, Provocatio
     scripted({ error: { type: 'permission_error', message: 'no access grant for this model' } }),
   upstream_lacks_model: () => homeRefusal('messages'),
   upstream_lacks_token_counting: () => homeRefusal('count_tokens'),
+  upstream_lacks_feature: featureRefusal,
   upstream_out_of_service: () => scripted({ status: 503, error: { type: 'billing_error' } }),
   upstream_out_of_service_for_long: () => scripted({ error: { type: 'billing_error' } }),
   upstream_overloaded: () => refusalOfConnectionError(new UpstreamBusyError(1_000, 'busy')),

@@ -155,7 +155,7 @@ it('every member of a home is read', () => {
   };
   write(home);
   const { version_in: versionIn, ...others } = home;
-  expect(readUpstreams(file)).toMatchObject([{ name: 'home', versionIn, ...others }]);
+  expect(readUpstreams(file).accounts).toMatchObject([{ name: 'home', versionIn, ...others }]);
 });
 
 it.each([

@@ -306,7 +306,7 @@ describe('a home with names of its own', () => {
 describe('what a home is asked before it is used', () => {
   const check = async (name: KindName, more: object) => {
     configure(name, more);
-    const [found] = await checkCredentials({ accounts: readUpstreams(file) }, {});
+    const [found] = await checkCredentials(readUpstreams(file), {});
     return found;
   };
 
@@ -346,7 +346,7 @@ describe('what a home is asked before it is used', () => {
   it('lists its models under our ids, or what is configured', async () => {
     const list = async (name: KindName, more: object = {}) => {
       configure(name, more);
-      const reading = await listUpstreamModels({ accounts: readUpstreams(file) }, {});
+      const reading = await listUpstreamModels(readUpstreams(file), {});
       return reading.outcome === 'listed' ? reading.models.map(({ id }) => id) : reading;
     };
     expect(await list('Foundry')).toEqual([MODEL, OTHER]);

@@ -99,6 +99,15 @@ export const SERVICE_ERRORS = {
     cure: 'send the request without counting first; operators: add an entry that counts',
     retry: 'no',
   },
+  upstream_lacks_feature: {
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'unsupported_parameter',
+    sentence: '{param}: no upstream of this gateway offers {feature} to your account',
+    cause: 'every entry of `UPSTREAMS` that may serve the request has it in its `lacks`',
+    cure: 'leave it out; operators: add an entry that has it',
+    retry: 'no',
+  },
   upstream_out_of_service: {
     ...OUT_OF_SERVICE,
     cause: "the provider says that it cannot serve the operator's account just now",

@@ -40,6 +40,14 @@ export function leastTokens({
   return Math.min(maxTokens, LEAST_TOKENS + thinking);
 }
 
+/** @param boundWith - The most that a request can cost with a limit. It grows with each token. */
+export function linear(
+  boundWith: (maxTokens: number) => bigint,
+): Pick<LowerableLimit, 'promptCharge' | 'chargePerToken'> {
+  const promptCharge = boundWith(0);
+  return { promptCharge, chargePerToken: boundWith(1) - promptCharge };
+}
+
 /** @returns the most that the request can cost with this limit */
 export function chargeWith(limit: LowerableLimit, maxTokens: number): bigint {
   return limit.promptCharge + BigInt(maxTokens) * limit.chargePerToken;

@@ -18,11 +18,13 @@ import type { KeptConversation, RecalledResponses } from '../response-memory/ref
 import { NO_USAGE } from '../../ledger/usage-bound.js';
 import type { UsageBound } from '../../ledger/usage-bound.js';
 import type { TranslatedFormat, TranslationContext } from '../translation-context.js';
+import { boundsAtHomes, unboundedAtHomes } from './bounds-at-homes.js';
+import type { BoundsAtHomes, PricesAtHome } from './bounds-at-homes.js';
 import { chargeBoundOf, feeBoundOf } from './charge-bound.js';
 import { MAX_ITEMS } from './deciding-members.js';
 import { createChargeScan, createNativeInspector } from './inspect-native-request.js';
 import type { InspectNative } from './inspect-native-request.js';
-import { leastTokens, statedLimit } from './lowerable-limit.js';
+import { leastTokens, linear, statedLimit } from './lowerable-limit.js';
 import type { LowerableLimit } from './lowerable-limit.js';
 import type { NamedModel } from './native-body-scan.js';
 import { encodeParts, writeJson } from './long-strings.js';
@@ -35,6 +37,8 @@ import { TRANSLATIONS, translatorFeatures } from './translations.js';
 export interface PreparationRules {
   readonly models: readonly ModelPrice[];
   readonly fees: Fees;
+  /** Upstream accounts with prices of their own; empty if there are none. */
+  readonly homes?: readonly PricesAtHome[];
   readonly allow: ReadonlySet<PricedFeature>;
   readonly overdraft: Config['exchange']['overdraft'];
   readonly chat: ChatConfig;
@@ -83,6 +87,8 @@ export type Preparation =
        * `OVERDRAFT=none`.
        */
       readonly chargeBound: bigint | undefined;
+      /** The same at upstream accounts with prices of their own; absent if none has. */
+      readonly homeBounds?: BoundsAtHomes;
       /** More usage than this cannot be that of the request's answer. */
       readonly usageBound: UsageBound;
       /** The limit of the answer's tokens, if it may be lowered and a charge bound is needed. */
@@ -138,14 +144,16 @@ class Preparer {
   readonly #findUsage = createUsageFinder(this.#scanForCharge);
   readonly #prices = new Map<string, ModelPrice>();
   readonly #fees: Fees;
+  readonly #homes: readonly PricesAtHome[];
   readonly #tagMember: string | undefined;
   readonly #collectGarbage: () => void;
 
   constructor(
-    { models, fees, allow, overdraft, chat, tagMember }: PreparationRules,
+    { models, fees, homes = [], allow, overdraft, chat, tagMember }: PreparationRules,
     collectGarbage: () => void,
   ) {
     this.#fees = fees;
+    this.#homes = homes;
     this.#overdraft = overdraft;
     this.#tagMember = tagMember;
     this.#features = translatorFeatures(chat, allow);
@@ -226,6 +234,7 @@ class Preparer {
     const unboundedPath =
       findings.unboundedPath ??
       fee.unboundedPath ??
+      unboundedAtHomes(this.#homes, findings) ??
       models.find((named) => named.model === undefined)?.path;
     if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
     const boundWith = (tokens: number | undefined): bigint =>
@@ -237,7 +246,12 @@ class Preparer {
     const mayLower = job.lowersLimit === true && findings.fallbackTokens === 0;
     const stated = mayLower ? statedLimit(body) : undefined;
     const limit = stated && { ...stated, ...linear(boundWith), member: 'max_tokens' };
-    return { ...prepared, chargeBound: boundWith(maxTokens), limit };
+    const bounded = { ...prepared, chargeBound: boundWith(maxTokens), limit };
+    return { ...bounded, ...this.#boundsAtHomes({ models: priced.found, size, findings }) };
+  }
+
+  #boundsAtHomes(request: Parameters<typeof boundsAtHomes>[1]) {
+    return this.#homes.length === 0 ? {} : { homeBounds: boundsAtHomes(this.#homes, request) };
   }
 
   #prepareTranslated(
@@ -304,7 +318,8 @@ class Preparer {
     const { findings, limit: written } = scanned;
     const size = { bytes: bodyBytes, maxTokens: written.maxTokens, hasLongContext };
     const fee = feeBoundOf(findings, this.#fees);
-    if (fee.unboundedPath !== undefined) return refuse(unbounded(fee.unboundedPath));
+    const unboundedPath = fee.unboundedPath ?? unboundedAtHomes(this.#homes, findings);
+    if (unboundedPath !== undefined) return refuse(unbounded(unboundedPath));
     const boundWith = (maxTokens: number): bigint =>
       fee.amount + chargeBoundOf({ ...size, maxTokens }, findings, price);
     const limit = {
@@ -320,6 +335,7 @@ class Preparer {
       usageBound: usageBoundOf(size, findings, { models: [price], isOpen: false }),
       chargeBound: boundWith(written.maxTokens),
       limit: mayLower ? limit : undefined,
+      ...this.#boundsAtHomes({ models: [price], size, findings }),
     };
   }
 
@@ -354,12 +370,6 @@ class Preparer {
     const { message, param, code } = problem;
     return refuse(newRefusal(code, { problem: message, param }));
   }
-}
-
-/** @param boundWith - The most that a request can cost with a limit. It grows with each token. */
-function linear(boundWith: (maxTokens: number) => bigint) {
-  const promptCharge = boundWith(0);
-  return { promptCharge, chargePerToken: boundWith(1) - promptCharge };
 }
 
 const NO_BYTES = new Uint8Array(0);

@@ -3,6 +3,7 @@
 import type { PriceTable } from '@gateway/billing';
 import type { ByteBudget } from '../../base/byte-budget.js';
 import type { Config } from '../../config/config.js';
+import type { HomeCosts } from '../../config/home-tables.js';
 import type { RequestLedger } from '../../ledger/open-store.js';
 import type { RefusalWitness } from '../../upstream/refusal-witness.js';
 import type { ClientPatience } from './client-response.js';
@@ -12,6 +13,8 @@ export interface SettleParts {
   readonly overdraft: Config['exchange']['overdraft'];
   /** What requests cost the operator, by the prices of each moment; `undefined`: not configured. */
   readonly costs: PriceTable | undefined;
+  /** `undefined`: what they cost does not depend on the upstream account. */
+  readonly homeCosts?: HomeCosts | undefined;
 }
 
 export interface RelayParts extends SettleParts {

@@ -6,6 +6,7 @@ import { newRefusal } from '../../base/errors/refusal.js';
 import type { Refusal } from '../../base/errors/refusal.js';
 import { chargesOf } from '../../ledger/charges-of-response.js';
 import type { ChargedExchange, FinishedResponse } from '../../ledger/charges-of-response.js';
+import { atPricesOfHome } from '../../ledger/cost-at-home.js';
 import type { Charged } from '../../ledger/fold-outcomes.js';
 import { withinBound } from '../../ledger/usage-bound.js';
 import type { UsageBound } from '../../ledger/usage-bound.js';
@@ -28,15 +29,18 @@ const SETTLE_DEADLINE_MS = 90_000;
  */
 export async function settleCharge(
   response: FinishedResponse,
-  exchange: SettledExchange,
+  admitted: SettledExchange,
   settling: SettleParts,
 ): Promise<SettledResponse> {
+  const exchange = atPricesOfHome(admitted);
   const reading = withinBound(response.usage, exchange.usageBound, exchange.prices.fees);
   if (reading.outcome === 'invalid') {
     await quarantine(reading.reason, exchange, settling);
     return { outcome: 'lost', loss: 'invalid_usage', refusal: RESPONSE_UNUSABLE };
   }
-  const plan = chargesOf(reading, response, exchange, settling);
+  const { overdraft, costs, homeCosts } = settling;
+  const atHome = homeCosts?.(exchange.call.account, Date.now());
+  const plan = chargesOf(reading, response, exchange, { overdraft, costs, atHome });
   let outcomes: readonly SettleOutcome[];
   try {
     outcomes = await settling.store.settleTogether(plan.settlements, {

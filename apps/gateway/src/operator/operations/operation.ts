@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Actor, BalanceStore, KeyRecord, Settlement } from '@gateway/balance-store';
 import type { PriceSchedule, PriceTable } from '@gateway/billing';
 import type { Bookkeeping } from '../../config/bookkeeping.js';
+import type { HomeCosts } from '../../config/home-tables.js';
 import type { PriceSchedules } from '../../config/price-schedules.js';
 import type { Reloader } from '../../config/reloader.js';
 import type { Right } from '../../config/admin-tokens.js';
@@ -27,6 +28,8 @@ export interface OperationContext {
     Pick<PriceSchedules, 'of' | 'owned'>;
   /** What requests cost the operator at a time; `undefined` if that is not configured. */
   readonly costsAt: (atMs: number) => PriceTable | undefined;
+  /** The same for answers of an upstream account; `undefined` if it has no costs of its own. */
+  readonly costsAtHome?: HomeCosts;
   /** `undefined` in the command line if no upstream is configured. */
   readonly upstreamModels: (() => Promise<UpstreamModelsReading>) | undefined;
   readonly overdraft: Settlement['overdraft'];

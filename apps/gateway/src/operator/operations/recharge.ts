@@ -15,6 +15,8 @@ import { UNBILLED_RATES, formatUsd, chargeOfAttempt, usageProblem } from '@gatew
 import type { ModelPrice, PriceTable, PricedAttempt } from '@gateway/billing';
 import { readMessage } from '@gateway/translator/native';
 import { findPrice, settledPricingOf } from '../../base/pricing.js';
+import type { CostsAtHome } from '../../config/home-tables.js';
+import { tableFor } from '../../config/price-schedules.js';
 import { keyId, time, unsignedAmountUsd } from '../../endpoints/fields.js';
 import { line } from '../../endpoints/storable.js';
 import { chargesOf } from '../../ledger/charges-of-response.js';
@@ -234,7 +236,7 @@ async function book(
 /** @returns the charges of a record; the first is that of the message */
 async function readRecord(
   lost: LostCharge,
-  { store, prices, costsAt }: OperationContext,
+  { store, prices, costsAt, costsAtHome }: OperationContext,
 ): Promise<
   | { readonly charges: readonly RecordedCharge[]; readonly spender: Spender }
   | { readonly problem: string }
@@ -253,10 +255,12 @@ async function readRecord(
   const reading = prices.of(key.prices);
   if ('problem' in reading) return { problem: `key_id: ${reading.problem}` };
   const at = lost.at?.getTime() ?? Date.now();
-  const table = reading.schedule.at(at);
+  const table = tableFor(reading, { account: lost.upstream_account, atMs: at });
   const price = findPrice(table, lost.model);
   if (price === undefined) return { problem: 'model: is not in the price table' };
-  const charges = chargesOfRecord(lost, usage, { price, table, costs: costsAt(at) });
+  const atHome = costsAtHome?.(lost.upstream_account, at);
+  const costs = atHome?.costs ?? costsAt(at);
+  const charges = chargesOfRecord(lost, usage, { price, table, costs, atHome });
   return 'problem' in charges ? charges : { charges, spender };
 }
 
@@ -286,6 +290,7 @@ interface RecordPrices {
   readonly price: ModelPrice;
   readonly table: PriceTable;
   readonly costs: PriceTable | undefined;
+  readonly atHome: CostsAtHome | undefined;
 }
 
 function chargesOfRecord(
@@ -301,7 +306,7 @@ function chargesOfRecord(
     requestId: lost.request_id,
     model: prices.price.id,
     usage,
-    cost: lost.cost_usd ?? costOfRecord(lost, usage, prices.costs),
+    cost: lost.cost_usd ?? costOfRecord(lost, usage, prices),
   };
   return [charge];
 }
@@ -317,7 +322,7 @@ const COUNTS = [
 function chargesOfUsage(
   lost: LostCharge,
   native: Readonly<Record<string, unknown>>,
-  { price, table, costs }: RecordPrices,
+  { price, table, costs, atHome }: RecordPrices,
 ): readonly RecordedCharge[] | { readonly problem: string } {
   if (lost.pricing !== undefined || lost.cost_usd !== undefined) {
     return {
@@ -349,7 +354,7 @@ function chargesOfUsage(
       call: { account: lost.upstream_account },
       format: { dialect: lost.endpoint },
     },
-    { overdraft: 'bounded', costs },
+    { overdraft: 'bounded', costs, atHome },
   );
   const [problem] = unpriced;
   return problem === undefined ? settlements : { problem: `native_usage: ${problem.reason}` };
@@ -391,11 +396,14 @@ function pricedRecord(
 function costOfRecord(
   lost: LostCharge,
   usage: SettledUsage,
-  table: PriceTable | undefined,
+  { costs: table, atHome }: Pick<RecordPrices, 'costs' | 'atHome'>,
 ): bigint | undefined {
   const price = table && findPrice(table, lost.model);
   if (table === undefined || price === undefined || lost.is_unbilled) return undefined;
-  const attempt = attemptOf(lost, usage);
+  const recorded = attemptOf(lost, usage);
+  const geography = recorded.circumstances.inferenceGeo ?? atHome?.placeOf(price.id);
+  const circumstances = { ...recorded.circumstances, inferenceGeo: geography };
+  const attempt = { ...recorded, circumstances };
   // Without a band in the record, the table of prices may have none where that of costs has some.
   const isBandKnown = lost.pricing?.terms.above_prompt_tokens !== undefined;
   const of = isBandKnown ? attempt : { ...attempt, promptTokens: undefined };

@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import type { AccountTarget, CeilingLimits } from '../../config/upstream-target.js';
+import type { AccountTarget, CeilingLimits, Route } from '../../config/upstream-target.js';
 import { ClientGoneError, NO_CONTROLLER, UpstreamBusyError, toError } from '../client.js';
 import type { UpstreamClient } from '../client.js';
 import { RequestBody } from '../request-body.js';
@@ -20,6 +20,9 @@ import type {
   UpstreamCall,
   UpstreamFailure,
 } from '../upstream.js';
+import { createRouteTable } from '../routes/route-table.js';
+import type { RouteTable } from '../routes/route-table.js';
+import { newRefusal } from '../../base/errors/refusal.js';
 import type { Refusal } from '../../base/errors/refusal.js';
 import { AccountAttempt } from './account-attempt.js';
 import type { AttemptOutcome } from './account-attempt.js';
@@ -34,6 +37,7 @@ export interface PooledAccount
 }
 
 export interface AccountPoolOptions {
+  readonly routes?: readonly Route[] | undefined;
   /** Milliseconds from any origin. */
   readonly now: () => number;
   /** How long a request may wait for its share of an account's ceiling. */
@@ -81,19 +85,22 @@ export class AccountPool implements UpstreamClient {
   readonly #members: readonly Member[];
   readonly #reserved = new Map<string, Member[]>();
   readonly #shared: readonly Member[];
+  /** `undefined`: no route is configured, and no request looks for one. */
+  readonly #routes: RouteTable | undefined;
   /** Absent if every account can serve every call. */
   readonly refusalFor?: (asked: AskedOf) => Refusal | undefined;
 
   constructor(accounts: readonly PooledAccount[], options: AccountPoolOptions) {
-    const { now, maxWaitMs } = options;
+    const { now, maxWaitMs, routes } = options;
     this.#options = options;
+    this.#routes = routes && createRouteTable(routes);
     this.#members = accounts.map((account): Member => ({
       ...account,
       standing: createAccountStanding(now),
       ceiling: new FairCeiling(account, { maxWaitMs, now }),
     }));
     if (this.#members.length === 0) throw new Error('a pool needs an account');
-    if (this.#members.some(({ client }) => client.refusalFor !== undefined)) {
+    if (routes !== undefined || accounts.some(({ client }) => client.refusalFor !== undefined)) {
       this.refusalFor = (asked) => this.#refusalFor(asked);
     }
     this.#shared = this.#members.filter(({ onlyFor }) => onlyFor === undefined);
@@ -106,19 +113,36 @@ export class AccountPool implements UpstreamClient {
   }
 
   /** The accounts that may serve the customer, and can serve the call. */
-  #membersFor(call: UpstreamCall): readonly Member[] {
+  #membersFor(call: AskedOf): readonly Member[] {
     const members = this.#membersOf(call);
     if (this.refusalFor === undefined) return members;
     return members.filter(({ client }) => client.refusalFor?.(call) === undefined);
   }
 
-  #membersOf({ accountId }: AskedOf): readonly Member[] {
-    return this.#reserved.get(accountId) ?? this.#shared;
+  #membersOf(asked: AskedOf): readonly Member[] {
+    const members = this.#reserved.get(asked.accountId) ?? this.#shared;
+    return this.#routes === undefined ? members : this.#routes.within(members, asked);
   }
 
-  /** If no account can serve the call, what the last of them lacks. */
+  #inOrder(call: UpstreamCall): readonly Member[] {
+    const members = this.#membersFor(call);
+    if (this.#routes === undefined) return inOrderFor(members, call.keyId);
+    return this.#routes.inOrder(members, call);
+  }
+
+  mayAnswer(asked: AskedOf): readonly string[] {
+    return this.#membersFor(asked).map(({ name }) => name);
+  }
+
+  /**
+   * If no account can serve the call, what the last of them lacks. If its fences leave none, none
+   * serves its model.
+   */
   #refusalFor(asked: AskedOf): Refusal | undefined {
-    let refusal: Refusal | undefined;
+    let refusal: Refusal | undefined = newRefusal('upstream_lacks_model', {
+      param: 'model',
+      model: asked.model,
+    });
     for (const { client } of this.#membersOf(asked)) {
       refusal = client.refusalFor?.(asked);
       if (refusal === undefined) return undefined;
@@ -133,8 +157,8 @@ export class AccountPool implements UpstreamClient {
   }
 
   async #serve(call: UpstreamCall, handler: Dispatcher.DispatchHandler): Promise<void> {
-    /** Accounts that have not been tried, in the order of the key. */
-    let rest = inOrderFor(this.#membersFor(call), call.keyId);
+    /** Accounts that have not been tried, in the order of the route or of the key. */
+    let rest = this.#inOrder(call);
     const failed: FailedAttempt[] = [];
     let deadline = Infinity;
     for (;;) {
