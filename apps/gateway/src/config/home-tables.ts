@@ -13,12 +13,10 @@ import {
 import type { PriceSchedule, PriceScheduleJson, PriceTable } from '@gateway/billing';
 import type { AccountTarget, OwnTable, UpstreamTarget } from './upstream-target.js';
 
+const OWN_TABLE = 'must be a factor such as "1.1", or a table as in a file of prices';
 export const ownTable = z.union(
-  [
-    z.string().regex(/^\d{1,6}(?:\.\d{1,6})?$/),
-    z.record(z.string(), z.unknown()),
-  ],
-  { error: 'must be a factor such as "1.1", or a table as in a file of prices' },
+  [z.string().regex(/^\d{1,6}(?:\.\d{1,6})?$/, OWN_TABLE), z.record(z.string(), z.unknown())],
+  OWN_TABLE,
 );
 
 interface Base {
@@ -52,16 +50,28 @@ export function problemsAtHomes(
     const at = `UPSTREAMS: accounts.${String(index)}`;
     const { costs, prices } = account;
     if (prices !== undefined && isSpecification) {
-      return [`${at}.prices: needs another table in PRICES: specification has the same rates everywhere`];
+      return [
+        `${at}.prices: needs another table in PRICES: specification has the same rates everywhere`,
+      ];
     }
     return [
       ...(costs === undefined
         ? []
-        : problemsOf(costs, { name: 'costs', table: costTable }, `${at}.costs`, servedIds(account, offered))),
+        : problemsOf(
+            costs,
+            { name: 'costs', table: costTable },
+            `${at}.costs`,
+            servedIds(account, offered),
+          )),
       ...(prices === undefined
         ? []
         : offered.flatMap((table) =>
-            problemsOf(prices, { name: 'prices', table }, `${at}.prices`, servedIds(account, [table])),
+            problemsOf(
+              prices,
+              { name: 'prices', table },
+              `${at}.prices`,
+              servedIds(account, [table]),
+            ),
           )),
     ];
   });

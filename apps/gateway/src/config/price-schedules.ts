@@ -102,7 +102,8 @@ function pricesOf(
   ownPrices: readonly (readonly [string, OwnTable])[],
 ): PricesOfCustomer {
   const homes = ownPrices.map(
-    ([name, own]) => [name, parsePriceSchedule(tableAtHome(own, { name: 'prices', table }))] as const,
+    ([name, own]) =>
+      [name, parsePriceSchedule(tableAtHome(own, { name: 'prices', table }))] as const,
   );
   return { schedule: parsePriceSchedule(table), homes: new Map(homes) };
 }

@@ -15,10 +15,7 @@ const TAG = /^[^\p{C}\p{Z}](?:[^\p{C}\p{Zl}\p{Zp}]{0,62}[^\p{C}\p{Z}])?$/u;
 
 /** The members of an account that routes, costs and prices read. */
 export const placeFields = {
-  place: z
-    .string()
-    .regex(PLACE, 'must be a geography in small letters, such as "eu"')
-    .optional(),
+  place: z.string().regex(PLACE, 'must be a geography in small letters, such as "eu"').optional(),
   labels: z
     .array(z.string().regex(LABEL, 'must be 1 to 40 of a-z A-Z 0-9 . _ -'))
     .max(20)
@@ -88,7 +85,12 @@ export function routeProblems(
       ),
       ...(new Set(found).size < found.length ? [at('names an account twice', member)] : []),
       ...(found.length > 0 && !isReached
-        ? [at('names only accounts whose only_for lacks this account, or that it may not use', member)]
+        ? [
+            at(
+              'names only accounts whose only_for lacks this account, or that it may not use',
+              member,
+            ),
+          ]
         : []),
     ];
   });

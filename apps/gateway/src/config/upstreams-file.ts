@@ -73,9 +73,7 @@ const upstreams = z
 export function upstreamTarget(
   config: Pick<Config, 'upstream' | 'upstreamsPath'>,
 ): UpstreamTarget | undefined {
-  return config.upstreamsPath === undefined
-    ? config.upstream
-    : readUpstreams(config.upstreamsPath);
+  return config.upstreamsPath === undefined ? config.upstream : readUpstreams(config.upstreamsPath);
 }
 
 /** @throws {ConfigError} One line per problem. Secrets are never repeated. */

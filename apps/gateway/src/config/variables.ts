@@ -466,8 +466,8 @@ export const VARIABLES = {
       'same API. ' +
       '{"accounts":[{"name":"main","api_key_file":"/run/secrets/main","requests_per_minute":1000,"tokens_per_minute":400000}]} ' +
       'An account may also have api_key and url. docs/homes.md has what other homes of the models ' +
-      'need: auth, headers, models, version, version_in, lacks. ' +
-      'With unclear_failures "move", a request that ' +
+      'need: auth, headers, models, version, version_in, lacks; and routes, fences, costs and prices ' +
+      'by home. With unclear_failures "move", a request that ' +
       'failed after it was sent moves too, although both accounts may bill it. The requests of ' +
       'one key go to one account while that account is available. The two limits per minute are ' +
       'optional. Keys share them fairly. Each process of each replica (WORKERS, REPLICAS) uses an ' +

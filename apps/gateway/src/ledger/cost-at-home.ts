@@ -1,16 +1,22 @@
 /** What differs in the charge and the cost of an answer by the upstream account that gave it. */
 
-import type { PriceTable } from '@gateway/billing';
+import type { ModelPrice, PriceTable } from '@gateway/billing';
 import type { UsageReading } from '@gateway/translator';
-import type { ChargedExchange } from './charges-of-response.js';
 
 type ReadUsage = Extract<UsageReading, { readonly outcome: 'read' }>;
 
 /** By the name of an account, only those with prices of their own. */
 export type PricesAtHomes = ReadonlyMap<string, PriceTable>;
 
+interface Priced {
+  readonly price: ModelPrice;
+  readonly prices: PriceTable;
+  readonly homePrices?: PricesAtHomes | undefined;
+  readonly call: { readonly account?: string | undefined };
+}
+
 /** @returns the exchange with the prices of the account that answered, if it has its own */
-export function atPricesOfHome<Exchange extends ChargedExchange>(exchange: Exchange): Exchange {
+export function atPricesOfHome<Exchange extends Priced>(exchange: Exchange): Exchange {
   const { homePrices, call } = exchange;
   const prices = call.account === undefined ? undefined : homePrices?.get(call.account);
   if (prices === undefined) return exchange;

@@ -6,14 +6,14 @@
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, request } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startUpstreamSimulator } from '@gateway/upstream-simulator';
-import type { ScriptedReply, UpstreamSimulator } from '@gateway/upstream-simulator';
+import type { ScriptedReply } from '@gateway/upstream-simulator';
+import { UNCLEAR, startFaultyHome } from '../support/faulty-home.js';
+import type { FaultyHome } from '../support/faulty-home.js';
 import { MODEL, POSTS, startTestGateway, userMessage } from '../support/gateway.js';
 import type { TestGateway } from '../support/gateway.js';
 import { eventually } from '../support/until.js';
@@ -23,32 +23,14 @@ type Name = (typeof NAMES)[number];
 const OTHER_MODEL = 'claude-haiku-4-5';
 const THREE_DAYS = '259200';
 
-/** Answers in place of the simulator. `accept` lets the simulator answer, and drops its answer. */
-type Fault = (exchange: {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly accept: () => Promise<void>;
-}) => Promise<void> | void;
-
-interface Home {
-  readonly simulator: UpstreamSimulator;
-  readonly url: string;
-  fault: Fault | undefined;
-  /** Requests that arrived, whatever became of them. */
-  asked: number;
-  /** Closes the connections that serve no request. */
-  closeConnections(): void;
-  stop(): Promise<void>;
-}
-
-const homes = {} as Record<Name, Home>;
+const homes = {} as Record<Name, FaultyHome>;
 let gateway: TestGateway;
 let folder: string;
 let starts = 0;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gateway-failover-'));
-  for (const name of NAMES) homes[name] = await startHome(name);
+  for (const name of NAMES) homes[name] = await startFaultyHome(name);
   const file = join(folder, 'upstreams.json');
   // A reload reads the environment of the process again.
   process.env['UPSTREAMS'] = file;
@@ -74,55 +56,11 @@ function writeAccounts(more: object = {}, urls: Partial<Record<Name, string>> = 
   writeFileSync(join(folder, 'upstreams.json'), JSON.stringify({ accounts }));
 }
 
-async function startHome(name: Name): Promise<Home> {
-  const simulator = await startUpstreamSimulator({ apiKey: `key-of-${name}` });
-  const home: Home = {
-    simulator,
-    get url() {
-      return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-    },
-    fault: undefined,
-    asked: 0,
-    closeConnections() {
-      server.closeIdleConnections();
-    },
-    async stop() {
-      server.closeAllConnections();
-      server.close();
-      await simulator.close();
-    },
-  };
-  const server = createServer((req, res) => {
-    // A reload asks each account for its models.
-    if (req.method === 'POST') home.asked += 1;
-    const { method, headers } = req;
-    const toSimulator = () => {
-      const onward = request(simulator.url + req.url!, { method, headers });
-      req.pipe(onward);
-      return onward;
-    };
-    if (home.fault === undefined) {
-      toSimulator().on('response', (answer) => {
-        res.writeHead(answer.statusCode!, answer.headers);
-        answer.pipe(res);
-      });
-      return;
-    }
-    const accept = async (): Promise<void> => {
-      const [answer] = (await once(toSimulator(), 'response')) as [IncomingMessage];
-      for await (const _ of answer);
-    };
-    void home.fault({ req, res, accept });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return home;
-}
-
 interface Setup {
   readonly key: { readonly id: string; readonly apiKey: string };
   /** The account that the key stays with, and the other one. */
-  readonly home: Home;
-  readonly other: Home;
+  readonly home: FaultyHome;
+  readonly other: FaultyHome;
   readonly otherName: Name;
 }
 
@@ -155,7 +93,7 @@ async function ask(
   return { status: answer.status, headers: answer.headers, text };
 }
 
-const billedBy = ({ simulator }: Home) => simulator.journal.billed().length;
+const billedBy = ({ simulator }: FaultyHome) => simulator.journal.billed().length;
 
 /** The account that each charge of the key names, the newest first. */
 async function answeredBy(key: Setup['key']): Promise<readonly unknown[]> {
@@ -183,23 +121,6 @@ const FIRST_EVENTS: Readonly<Record<string, ScriptedReply>> = {
   'begins its stream with an error, in small pieces': {
     streamError: { afterEvents: 0, type: 'api_error' },
     splitBytes: 3,
-  },
-};
-
-/** Failures after which the request may have been accepted; here it was. */
-const UNCLEAR: Readonly<Record<string, Fault>> = {
-  'is reset after it accepted the request': async ({ res, accept }) => {
-    await accept();
-    res.socket?.resetAndDestroy();
-  },
-  'has a proxy that answers 502 after it accepted the request': async ({ res, accept }) => {
-    await accept();
-    res.writeHead(502, { 'content-type': 'text/html' }).end('<html>Bad gateway');
-  },
-  'has a proxy that answers 504 in JSON after it accepted the request': async ({ res, accept }) => {
-    await accept();
-    res.writeHead(504, { 'content-type': 'application/json' });
-    res.end('{"error":{"type":"timeout","message":"upstream request timeout"}}');
   },
 };
 

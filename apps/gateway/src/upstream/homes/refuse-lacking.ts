@@ -26,9 +26,7 @@ export function refusalForLacks({ models, lacks = [] }: Lacks): Upstream['refusa
 function refusalForModels(models: HomeForm['models'], asked: AskedOf): Refusal | undefined {
   if (models === undefined) return undefined;
   const named = asked.models ?? [{ path: 'model', model: asked.model }];
-  const missing = named.find(
-    ({ model }) => model === undefined || !Object.hasOwn(models, model),
-  );
+  const missing = named.find(({ model }) => model === undefined || !Object.hasOwn(models, model));
   return (
     missing &&
     newRefusal('upstream_lacks_model', {
@@ -38,10 +36,7 @@ function refusalForModels(models: HomeForm['models'], asked: AskedOf): Refusal |
   );
 }
 
-function refusalForFeatures(
-  features: readonly HomeFeature[],
-  asked: AskedOf,
-): Refusal | undefined {
+function refusalForFeatures(features: readonly HomeFeature[], asked: AskedOf): Refusal | undefined {
   if (features.length === 0) return undefined;
   const used = usedFeatures(asked);
   for (const feature of features) {

@@ -72,7 +72,13 @@ function shapeOfMember(name: string, body: Uint8Array, use: OnUse): JsonShape | 
   switch (name) {
     case 'anthropic_beta':
     case 'betas':
-      return { item: { onText: (beta, path) => { useBetas(beta, use, path); } } };
+      return {
+        item: {
+          onText: (beta, path) => {
+            useBetas(beta, use, path);
+          },
+        },
+      };
     case 'output_config':
       return {
         member: (member) => {
