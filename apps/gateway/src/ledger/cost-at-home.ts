@@ -21,8 +21,9 @@ export function atPricesOfHome<Exchange extends Priced>(exchange: Exchange): Exc
   const prices = call.account === undefined ? undefined : homePrices?.get(call.account);
   if (prices === undefined) return exchange;
   const price = prices.find(exchange.price.id);
-  if (price === undefined) throw new Error('an account answered for which the model has no price');
-  return { ...exchange, prices, price };
+  // Only after a reload between the choice of the upstream and that of the prices. Then the prices
+  // hold that the customer pays elsewhere.
+  return price === undefined ? exchange : { ...exchange, prices, price };
 }
 
 /**

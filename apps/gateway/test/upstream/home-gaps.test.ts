@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { HOME_FEATURES, HOME_LACKS } from '../../src/config/home-lacks.js';
 import type { HomeFeature } from '../../src/config/home-lacks.js';
-import { HOME_GAPS } from '../../src/upstream/homes/gaps.js';
+import { AVAILABILITY, COMMON_GAPS, HOME_GAPS } from '../../src/upstream/homes/gaps.js';
 import { refusalForLacks } from '../../src/upstream/homes/refuse-lacking.js';
 import { usedFeatures } from '../../src/upstream/homes/used-features.js';
 import { RequestBody } from '../../src/upstream/request-body.js';
@@ -106,20 +106,24 @@ describe('the table of gaps', () => {
     .map(cellsOf);
   const named = (text: string) => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
 
-  it.each(HOME_GAPS)(
-    '$kind has its row in the document, with its sources and their date',
-    (gaps) => {
-      const row = rows.find(([kind]) => kind === gaps.kind);
-      const [, lacks = '', read = ''] = row ?? [];
-      expect(named(lacks)).toEqual([...gaps.lacks].sort());
-      const links = [...read.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link);
-      expect([links, read.slice(0, 10)]).toEqual([gaps.pages, gaps.read]);
-    },
-  );
+  it.each(HOME_GAPS)('$kind has its row in the document, with its page and its date', (gaps) => {
+    const row = rows.find(([kind]) => kind === gaps.kind);
+    const [, lacks = '', read = ''] = row ?? [];
+    const all = lacks.startsWith('these') ? [...COMMON_GAPS, ...named(lacks)] : named(lacks);
+    expect(all.sort()).toEqual([...gaps.lacks].sort());
+    const links = [...read.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link);
+    expect([links, read.slice(1, 11)]).toEqual([gaps.pages, gaps.read]);
+  });
+
+  it('has what is common in a sentence of its own, with its page', () => {
+    const [, sentence = ''] = /^These are (.*?)\.$/ms.exec(document) ?? [];
+    expect(named(sentence)).toEqual([...COMMON_GAPS].sort());
+    expect(document).toContain(`](${AVAILABILITY})`);
+  });
 
   it('names each gap once in a row, and the document explains every name', () => {
     for (const { lacks } of HOME_GAPS) expect(new Set(lacks).size).toBe(lacks.length);
-    const explained = new Set(rows.flatMap((cells) => named(cells.join(' '))));
+    const explained = new Set(named(document));
     expect(HOME_LACKS.filter((name) => !explained.has(name))).toEqual([]);
   });
 

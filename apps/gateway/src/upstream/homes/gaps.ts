@@ -1,6 +1,6 @@
 /**
  * What each kind of home lacks by its documents, beside Anthropic's own API, which lacks none of
- * it. An entry of `UPSTREAMS` names it in `lacks`. The table in docs/homes.md is this one.
+ * it. An entry of `UPSTREAMS` names it in `lacks`. docs/homes.md has the same table.
  */
 
 import type { HomeLack } from '../../config/home-lacks.js';
@@ -8,14 +8,15 @@ import type { HomeLack } from '../../config/home-lacks.js';
 export interface HomeGaps {
   readonly kind: string;
   readonly lacks: readonly HomeLack[];
-  /** Pages that say so, and the day on which they were last compared with this. */
+  /** Pages that say so beside {@link AVAILABILITY}. */
   readonly pages: readonly string[];
+  /** The day on which all of them were last compared with this. */
   readonly read: string;
 }
 
 const READ = '2026-12-01';
 /** Anthropic's table of features by platform. */
-const AVAILABILITY =
+export const AVAILABILITY =
   'https://github.com/anthropics/skills/blob/0da71c3b54277f20e96146648444590eab1dc82c/skills/claude-api/shared/platform-availability.md';
 const BUILD = 'https://platform.claude.com/docs/en/build-with-claude';
 const AWS = 'https://docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html';
@@ -23,8 +24,8 @@ const FOUNDRY = `${BUILD}/claude-in-microsoft-foundry`;
 /** A URL is refused with "URL sources are not supported". */
 const VERTEX_URLS = 'https://github.com/anthropics/anthropic-sdk-typescript/issues/1038';
 
-/** What no cloud has that runs the models itself. */
-const CLOUD: readonly HomeLack[] = [
+/** What all of them lack but Claude Platform on AWS. */
+export const COMMON_GAPS: readonly HomeLack[] = [
   'advisor',
   'batches',
   'fallbacks',
@@ -35,7 +36,7 @@ const CLOUD: readonly HomeLack[] = [
   'task_budgets',
 ];
 const BEDROCK: readonly HomeLack[] = [
-  ...CLOUD,
+  ...COMMON_GAPS,
   'code_execution',
   'files',
   'mcp',
@@ -48,43 +49,43 @@ export const HOME_GAPS: readonly HomeGaps[] = [
   {
     kind: 'Claude Platform on AWS',
     lacks: ['fast_mode'],
-    pages: [AVAILABILITY, `${BUILD}/claude-platform-on-aws`],
+    pages: [`${BUILD}/claude-platform-on-aws`],
     read: READ,
   },
   {
     kind: 'Foundry, hosted on Anthropic',
-    lacks: CLOUD,
-    pages: [AVAILABILITY, FOUNDRY],
+    lacks: COMMON_GAPS,
+    pages: [FOUNDRY],
     read: READ,
   },
   {
     kind: 'Foundry, hosted on Azure',
-    lacks: [...CLOUD, 'code_execution', 'files', 'web_search_filters'],
-    pages: [AVAILABILITY, FOUNDRY],
+    lacks: [...COMMON_GAPS, 'code_execution', 'files', 'web_search_filters'],
+    pages: [FOUNDRY],
     read: READ,
   },
   {
     kind: 'Bedrock, `bedrock-mantle`',
     lacks: BEDROCK,
-    pages: [AVAILABILITY, AWS],
+    pages: [AWS],
     read: READ,
   },
   {
     kind: 'Bedrock, `bedrock-runtime`',
     lacks: [...BEDROCK, 'count_tokens'],
-    pages: [AVAILABILITY, AWS],
+    pages: [AWS],
     read: READ,
   },
   {
     kind: 'Bedrock, InvokeModel',
     lacks: [...BEDROCK, 'automatic_caching', 'count_tokens'],
-    pages: [AVAILABILITY, `${BUILD}/claude-on-amazon-bedrock-legacy`],
+    pages: [`${BUILD}/claude-on-amazon-bedrock-legacy`],
     read: READ,
   },
   {
     kind: 'Google Cloud, `rawPredict`',
     lacks: [
-      ...CLOUD,
+      ...COMMON_GAPS,
       'code_execution',
       'files',
       'mcp',
@@ -92,7 +93,7 @@ export const HOME_GAPS: readonly HomeGaps[] = [
       'web_fetch',
       'web_search_filters',
     ],
-    pages: [AVAILABILITY, `${BUILD}/claude-on-vertex-ai`, VERTEX_URLS],
+    pages: [`${BUILD}/claude-on-vertex-ai`, VERTEX_URLS],
     read: READ,
   },
 ];
