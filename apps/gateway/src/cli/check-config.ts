@@ -16,6 +16,7 @@ import { offeredIds, readFiles } from '../config/settings.js';
 import { upstreamTarget } from '../config/upstreams-file.js';
 import { openStore, peppersOf } from '../ledger/open-store.js';
 import { describeCheck, describeMissing } from '../upstream/credential-watch.js';
+import { undeclaredGaps } from '../upstream/homes/gaps.js';
 import { checkCredentials } from '../upstream/list-models.js';
 import type { CredentialCheck } from '../upstream/list-models.js';
 
@@ -48,6 +49,7 @@ export function checkConfig(): string {
     ...givenValues(process.env, environment).map((line) => `  ${line}`),
     ...unknownVariables(environment).map((line) => `Look at ${line}`),
     ...unserved(files).map((line) => `Look at ${line}`),
+    ...gaps(files).map((line) => `Look at ${line}`),
   ].join('\n');
 }
 
@@ -137,6 +139,10 @@ function unserved({ upstream, ...tables }: ReturnType<typeof readFiles>): readon
   return ids.length === 0
     ? []
     : [`UPSTREAMS: no account without only_for serves ${ids.join(', ')}, which PRICES offers`];
+}
+
+function gaps({ upstream }: ReturnType<typeof readFiles>): readonly string[] {
+  return upstream !== undefined && 'accounts' in upstream ? undeclaredGaps(upstream.accounts) : [];
 }
 
 /** Leaves out the path of the address, which may be a secret. */

@@ -4,8 +4,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { HOME_FEATURES, HOME_LACKS } from '../../src/config/home-lacks.js';
-import type { HomeFeature } from '../../src/config/home-lacks.js';
-import { AVAILABILITY, COMMON_GAPS, HOME_GAPS } from '../../src/upstream/homes/gaps.js';
+import type { HomeFeature, HomeLack } from '../../src/config/home-lacks.js';
+import {
+  AVAILABILITY,
+  COMMON_GAPS,
+  HOME_GAPS,
+  undeclaredGaps,
+} from '../../src/upstream/homes/gaps.js';
 import { refusalForLacks } from '../../src/upstream/homes/refuse-lacking.js';
 import { usedFeatures } from '../../src/upstream/homes/used-features.js';
 import { RequestBody } from '../../src/upstream/request-body.js';
@@ -119,6 +124,37 @@ describe('the table of gaps', () => {
     const [, sentence = ''] = /^These are (.*?)\.$/ms.exec(document) ?? [];
     expect(named(sentence)).toEqual([...COMMON_GAPS].sort());
     expect(document).toContain(`](${AVAILABILITY})`);
+  });
+
+  it('is compared by check-config with what an entry declares, if its address is known', () => {
+    const at = (url: string, lacks?: readonly HomeLack[]) =>
+      undeclaredGaps([
+        {
+          name: 'home',
+          url,
+          apiKey: 'k',
+          lacks,
+          requestsPerMinute: undefined,
+          tokensPerMinute: undefined,
+        },
+      ]);
+    const platform = 'https://aws-external-anthropic.us-east-1.api.aws';
+    expect(at(platform)).toEqual([
+      'UPSTREAMS: account "home": by its documents of 2026-12-01, Claude Platform on AWS lacks fast_mode',
+    ]);
+    expect(at(platform, ['fast_mode'])).toEqual([]);
+    for (const { address, lacks } of HOME_GAPS) {
+      const examples = [
+        'https://ours.services.ai.azure.com/anthropic',
+        'https://bedrock-mantle.eu-west-1.api.aws/anthropic',
+        'https://bedrock-runtime.eu-west-1.amazonaws.com/anthropic',
+        'https://europe-west1-aiplatform.googleapis.com',
+        platform,
+      ].filter((url) => address?.test(url) === true);
+      expect(examples).toHaveLength(address === undefined ? 0 : 1);
+      for (const url of examples) expect(at(url, lacks)).toEqual([]);
+    }
+    expect(at('https://api.anthropic.com')).toEqual([]);
   });
 
   it('names each gap once in a row, and the document explains every name', () => {

@@ -4,9 +4,12 @@
  */
 
 import type { HomeLack } from '../../config/home-lacks.js';
+import type { AccountTarget } from '../../config/upstream-target.js';
 
 export interface HomeGaps {
   readonly kind: string;
+  /** Recognizes its addresses; absent if they do not tell it from the kind before it. */
+  readonly address?: RegExp;
   readonly lacks: readonly HomeLack[];
   /** Pages that say so beside {@link AVAILABILITY}. */
   readonly pages: readonly string[];
@@ -48,12 +51,14 @@ const BEDROCK: readonly HomeLack[] = [
 export const HOME_GAPS: readonly HomeGaps[] = [
   {
     kind: 'Claude Platform on AWS',
+    address: /^https:\/\/aws-external-anthropic\.[\w-]+\.api\.aws\b/,
     lacks: ['fast_mode'],
     pages: [`${BUILD}/claude-platform-on-aws`],
     read: READ,
   },
   {
     kind: 'Foundry, hosted on Anthropic',
+    address: /^https:\/\/[\w-]+\.services\.ai\.azure\.com\b/,
     lacks: COMMON_GAPS,
     pages: [FOUNDRY],
     read: READ,
@@ -66,12 +71,14 @@ export const HOME_GAPS: readonly HomeGaps[] = [
   },
   {
     kind: 'Bedrock, `bedrock-mantle`',
+    address: /^https:\/\/bedrock-mantle\.[\w-]+\.api\.aws\b/,
     lacks: BEDROCK,
     pages: [AWS],
     read: READ,
   },
   {
     kind: 'Bedrock, `bedrock-runtime`',
+    address: /^https:\/\/bedrock-runtime\.[\w-]+\.amazonaws\.com\b/,
     lacks: [...BEDROCK, 'count_tokens'],
     pages: [AWS],
     read: READ,
@@ -84,6 +91,7 @@ export const HOME_GAPS: readonly HomeGaps[] = [
   },
   {
     kind: 'Google Cloud, `rawPredict`',
+    address: /^https:\/\/(?:[\w-]+-)?aiplatform(?:\.[\w-]+\.rep)?\.googleapis\.com\b/,
     lacks: [
       ...COMMON_GAPS,
       'code_execution',
@@ -97,3 +105,19 @@ export const HOME_GAPS: readonly HomeGaps[] = [
     read: READ,
   },
 ];
+
+/**
+ * @returns for each account that is known by its address, what its documents say that it lacks and
+ * its `lacks` does not. What the gateway refuses everywhere is left out.
+ */
+export function undeclaredGaps(accounts: readonly AccountTarget[]): readonly string[] {
+  return accounts.flatMap(({ name, url, lacks = [] }) => {
+    const home = HOME_GAPS.find(({ address }) => address?.test(url) === true);
+    const refused: readonly HomeLack[] = ['batches', 'files', ...lacks];
+    const missing = (home?.lacks ?? []).filter((lack) => !refused.includes(lack));
+    if (home === undefined || missing.length === 0) return [];
+    return [
+      `UPSTREAMS: account "${name}": by its documents of ${home.read}, ${home.kind} lacks ${missing.join(', ')}`,
+    ];
+  });
+}
