@@ -164,6 +164,6 @@ it.each([
   ['entra', ENTRA],
 ])('a credential of %s is read, in place of a key', (_kind, credential) => {
   write({ ...NO_KEY, credential });
-  const [read] = readUpstreams(file);
+  const [read] = readUpstreams(file).accounts;
   expect(read).toMatchObject({ apiKey: undefined, credential });
 });

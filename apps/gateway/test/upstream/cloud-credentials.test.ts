@@ -87,7 +87,7 @@ const REFUSED = "the upstream refused the gateway's own credential; your key is 
 async function problemsOf(entry: object) {
   await use(entry);
   const refused = await post();
-  const [check] = await checkCredentials({ accounts: readUpstreams(file) }, {});
+  const [check] = await checkCredentials(readUpstreams(file), {});
   expect(JSON.stringify([refused, check])).not.toMatch(SECRETS);
   expect([refused.status, refused.text]).toEqual([502, expect.stringContaining(REFUSED)]);
   return check;
@@ -374,7 +374,7 @@ describe('Entra', () => {
       outcome: 'refused',
       reason: 'there is no credential: Entra: invalid_client AADSTS7000215',
     });
-    const listed = await listUpstreamModels({ accounts: readUpstreams(file) }, {});
+    const listed = await listUpstreamModels(readUpstreams(file), {});
     // Its list is configured, so it needs no credential.
     expect(listed).toMatchObject({ outcome: 'listed' });
     await foundry.simulator.close();

@@ -173,7 +173,7 @@ describe.each(NAMES)('%s', (name) => {
   });
 
   it('is checked and listed with its credential', async () => {
-    const target = { accounts: readUpstreams(file) };
+    const target = readUpstreams(file);
     const [check] = await checkCredentials(target, {});
     expect(check).toMatchObject({ outcome: 'accepted' });
     expect(await listUpstreamModels(target, {})).toMatchObject({ outcome: 'listed' });

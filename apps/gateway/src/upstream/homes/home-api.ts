@@ -4,7 +4,8 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AnthropicTarget, HomeLack } from '../../config/upstream-target.js';
+import type { HomeLack } from '../../config/home-lacks.js';
+import type { AnthropicTarget } from '../../config/upstream-target.js';
 import type { StreamFraming, UpstreamCall } from '../upstream.js';
 import type { BodyForm } from './home-body.js';
 
