@@ -179,7 +179,7 @@ async function serveHome(req: IncomingMessage, res: ServerResponse): Promise<voi
 /** The bodies of requests of customers. A check of a credential may arrive at any time. */
 function sentBodies(): readonly string[] {
   const bodies = simulator.journal.requests().map(({ body }) => body?.toString() ?? '');
-  return bodies.filter((body) => body.includes('"model"'));
+  return bodies.filter((body) => /"messages":(?!\[\])/.test(body));
 }
 
 const sdkAt = (baseURL: string, withKey: string) =>
