@@ -130,12 +130,25 @@ function partOf(path) {
   while (!existsSync(join(dir, 'package.json')) || readManifest(dir).name === undefined) {
     dir = dirname(dir);
   }
-  const { name, license } = readManifest(dir);
+  const { name, license, author } = readManifest(dir);
   admit(name, license);
   const file = readdirSync(dir).find((each) => /^licen[cs]e/i.test(each));
-  if (file === undefined) throw new Error(`${name} has no file with its licence`);
+  if (file === undefined) return withoutFile(name, { license, copyright: author?.name });
   const text = readFileSync(join(dir, file), 'utf8').replaceAll('\r', '').trim();
   return [name, { license, text }];
+}
+
+/**
+ * Of a package that names its licence and authors, without the licence's text.
+ *
+ * @returns {[string, Part]}
+ */
+function withoutFile(name, { license, copyright }) {
+  const text = TEXTS[license];
+  if (text === undefined || copyright === undefined) {
+    throw new Error(`${name} has no file with its licence`);
+  }
+  return [name, { license, copyright, text: readFileSync(join(root, text), 'utf8').trim() }];
 }
 
 /**
