@@ -83,7 +83,9 @@ export function routeProblems(
       ...unknown.map((target) =>
         at(`"${target}" is neither a name of an account nor a label: or place: of one`, member),
       ),
-      ...(new Set(found).size < found.length ? [at('names an account twice', member)] : []),
+      ...(route.weights !== undefined && new Set(found).size < found.length
+        ? [at('gives an account two weights', member)]
+        : []),
       ...(found.length > 0 && !isReached
         ? [
             at(
@@ -104,8 +106,14 @@ function mayServe({ only_for: own }: Home, account: string, homes: readonly Home
 
 export function readRoute(route: WrittenRoute, homes: readonly Home[]): Route {
   const { account, group, tag, fence, weights } = route;
+  const seen = new Set<string>();
+  // An account that several targets name belongs to the first of them.
   const steps = targetsOf(route).map(([target, share]) =>
-    homesAt(target, homes).map(({ name }) => ({ name, weight: share })),
+    homesAt(target, homes).flatMap(({ name }) => {
+      if (seen.has(name)) return [];
+      seen.add(name);
+      return [{ name, weight: share }];
+    }),
   );
   return {
     account,

@@ -72,6 +72,13 @@ describe('a route', () => {
     expect(keys(60).every((key) => order({ account: 'acct_1' }, key)[2] === 'us')).toBe(true);
   });
 
+  it('has an account that several of its targets name at the first of them', () => {
+    const { order } = table({ account: 'acct_1', order: ['eu2', 'label:contract', 'label:cheap'] });
+    for (const key of keys(10)) {
+      expect(order({ account: 'acct_1' }, key)).toEqual(['eu2', 'eu1', 'us', 'asia']);
+    }
+  });
+
   it('gives keys to accounts by weights, always the same ones', () => {
     const { order } = table({ account: 'acct_1', weights: { us: 3, eu1: 1 } });
     const firsts = keys(2_000).map((key) => order({ account: 'acct_1' }, key)[0]);
@@ -188,9 +195,9 @@ describe('the routes of UPSTREAMS', () => {
     ['an unknown account', [{ order: ['moon'] }], 'routes.0.order: "moon" is neither a name'],
     ['an unknown place', [{ weights: { 'place:mars': 1 } }], 'routes.0.weights: "place:mars" is'],
     [
-      'an account twice',
-      [{ order: ['eu1', 'place:eu'] }],
-      'routes.0.order: names an account twice',
+      'two weights of an account',
+      [{ weights: { eu1: 2, 'place:eu': 1 } }],
+      'routes.0.weights: gives an account two weights',
     ],
     ['a weight of 0', [{ weights: { us: 0 } }], 'routes.0.weights.us: '],
     [
