@@ -4,14 +4,29 @@ import { FilterForm, emptyText } from '../shared/controls/filter-form.js';
 import type { Sent } from '../shared/api/gateway-types.js';
 import { PagedTable } from '../shared/controls/paged-table.js';
 import type { Column } from '../shared/controls/paged-table.js';
+import { Facts } from '../shared/controls/parts.js';
+import type { Fact } from '../shared/controls/parts.js';
 import { pageLimit, usePages } from '../shared/api/pages.js';
 import { route } from '../shared/api/router.js';
 import { AccountLink, KeyName, nameOrId } from './account-link.js';
 import { nameOf, namedField } from './names.js';
 import { call } from './session.js';
+import { sentenceOf } from './trail-sentence.js';
 
-const COLUMNS: readonly Column<Sent<'trailEntry'>>[] = [
+type Entry = Sent<'trailEntry'>;
+
+const COLUMNS: readonly Column<Entry>[] = [
   { label: 'Time', kind: 'time', value: (entry) => entry.created_at },
+  {
+    label: 'What',
+    value: (entry) => sentenceOf(entry, (id) => nameOrId(id) ?? id),
+    cell: (entry, sentence) => (
+      <>
+        <strong class="what">{sentence}</strong>
+        <span class="when">{entry.action}</span>
+      </>
+    ),
+  },
   {
     label: 'Who',
     value: (entry) => entry.actor,
@@ -22,26 +37,11 @@ const COLUMNS: readonly Column<Sent<'trailEntry'>>[] = [
       </>
     ),
   },
-  { label: 'Action', value: (entry) => entry.action },
   {
-    label: 'On',
-    value: (entry) =>
-      [entry.account_id, entry.key_id].flatMap((id) => nameOrId(id) ?? []).join(', '),
-    cell: (entry) => (
-      <>
-        {entry.account_id !== null && <AccountLink id={entry.account_id} />}
-        {entry.key_id !== null && (
-          <span class="when">
-            key <KeyName id={entry.key_id} />
-          </span>
-        )}
-      </>
-    ),
-  },
-  {
-    label: 'Details',
-    value: ({ details }) => detailsText(details),
-    cell: (_, text) => <span class="id">{text}</span>,
+    label: 'Account',
+    value: (entry) => nameOrId(entry.account_id),
+    cell: (entry, shown) =>
+      entry.account_id === null ? shown : <AccountLink id={entry.account_id} />,
   },
 ];
 
@@ -84,12 +84,21 @@ export function TrailList(of: {
       columns={COLUMNS}
       empty={of.empty ?? NONE}
       idOf={({ seq }) => seq}
+      details={(entry) => () => <Facts facts={factsOf(entry)} />}
+      detailsOf="entry"
       file="trail"
     />
   );
 }
 
-function detailsText(details: unknown): string {
-  if (details === null || details === undefined) return '';
-  return typeof details === 'string' ? details : JSON.stringify(details);
+/** Each value as it is stored. */
+function factsOf({ key_id: key, details, personal }: Entry): readonly Fact[] {
+  const texts = typeof personal === 'string' ? { personal } : personal;
+  return [
+    ['key', key === null ? null : <KeyName id={key} />],
+    ...Object.entries({ ...details, ...texts }).map(([name, value]): Fact => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  ];
 }
