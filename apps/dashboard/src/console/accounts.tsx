@@ -1,6 +1,6 @@
-/** All accounts. */
+/** All accounts: what is left, how long it lasts, and what each brought in thirty days. */
 
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { ActionDialog } from '../shared/controls/actions.js';
 import type { DialogCallbacks } from '../shared/controls/actions.js';
 import { columnsOf } from '../shared/controls/columns.js';
@@ -11,9 +11,22 @@ import { readCaps, useCapFields } from '../shared/keys/key-parts.js';
 import { PagedTable } from '../shared/controls/paged-table.js';
 import type { Column } from '../shared/controls/paged-table.js';
 import { pageLimit, usePages } from '../shared/api/pages.js';
-import { AmountField, Badge, Choice, Money, TextField } from '../shared/controls/parts.js';
+import {
+  AmountField,
+  Badge,
+  Choice,
+  Count,
+  DateOf,
+  FailureNote,
+  Money,
+  Signed,
+  TextField,
+} from '../shared/controls/parts.js';
+import { Sparkline } from '../shared/plots/sparkline.js';
 import { route, to } from '../shared/api/router.js';
-import { separatorProblem, parseUsd, readTypedUsd } from '../shared/text/usd.js';
+import { formatUsd, parseUsd, readTypedUsd, separatorProblem } from '../shared/text/usd.js';
+import { daysLeft, useAccountFigures } from './account-figures.js';
+import type { FiguresOfAccounts } from './account-figures.js';
 import { FindKey } from './find-key.js';
 import { NameFilter, changeOrder, orderNow } from './list-filters.js';
 import { learn } from './names.js';
@@ -48,9 +61,86 @@ const COLUMNS: readonly Column<Sent<'account'>>[] = columnsOf('accounts', {
     order: { name: 'balance', isRising: true },
   },
   spent_usd: { order: { name: 'spent' } },
-  last_charged_at: { order: { name: 'last_charged' } },
-  created_at: { order: { name: 'newest' } },
+  last_charged_at: {
+    order: { name: 'last_charged' },
+    cell: ({ last_charged_at: at }) => <Day iso={at} />,
+  },
+  usable_keys: false,
+  created_at: false,
 });
+
+/** The names of the columns that stand before the figures of thirty days. */
+const FIRST = 2;
+
+/** With what each account brought in thirty days, and how long its balance lasts. */
+function columnsWith(figures: FiguresOfAccounts | undefined): readonly Column<Sent<'account'>>[] {
+  const of = ({ id }: Sent<'account'>) => figures?.of(id);
+  const now = Date.now();
+  return [
+    ...COLUMNS.slice(0, FIRST),
+    {
+      label: 'Days left',
+      kind: 'number',
+      value: (account) => {
+        const its = of(account);
+        return (its && daysLeft(account, its, now)) ?? null;
+      },
+      cell: (account) => {
+        const its = of(account);
+        const days = its && daysLeft(account, its, now);
+        if (days === undefined) return <span class="quiet">–</span>;
+        const count = <Count of={days} />;
+        return days <= FEW_DAYS ? <strong class="loss">{count}</strong> : count;
+      },
+    },
+    {
+      label: '30 days',
+      value: (account) => of(account)?.days.map(formatUsd).join(' ') ?? null,
+      cell: (account) => {
+        const its = of(account);
+        return its && <Sparkline values={its.days} label={`Charges per day of ${account.name}`} />;
+      },
+    },
+    { label: 'Revenue', kind: 'usd', value: (account) => of(account)?.revenue ?? null },
+    {
+      label: 'Margin',
+      kind: 'usd',
+      value: (account) => of(account)?.margin ?? null,
+      cell: (account, shown) => {
+        const margin = of(account)?.margin;
+        return margin?.startsWith('-') === true ? <Signed usd={margin} /> : shown;
+      },
+    },
+    {
+      label: 'Failed',
+      kind: 'count',
+      value: (account) => of(account)?.failed ?? null,
+      cell: (account, shown) => {
+        const { failed = 0, requests = 0 } = of(account) ?? {};
+        const isMost = failed * 2 > requests;
+        return (
+          <>
+            {isMost ? <strong class="loss">{shown}</strong> : shown}
+            {requests > 0 && (
+              <span class="when">
+                of <Count of={requests} />
+              </span>
+            )}
+          </>
+        );
+      },
+    },
+    ...COLUMNS.slice(FIRST),
+  ];
+}
+
+/** A balance that lasts no longer is red. */
+const FEW_DAYS = 3;
+
+/** The day of a time, which the title has. */
+function Day({ iso }: { readonly iso: string | null }) {
+  return iso === null ? <span class="quiet">never</span> : <DateOf iso={iso} />;
+}
 
 export function Accounts() {
   const { name = '', external_id = '' } = route.value.query;
@@ -60,9 +150,10 @@ export function Accounts() {
     call('GET /admin/accounts', { query: { ...query, limit: pageLimit(after), after }, signal }),
   );
   learn(list.items ?? []);
+  const figures = useAccountFigures();
+  const columns = useMemo(() => columnsWith(figures.value), [figures.value]);
   return (
     <div class="stack">
-      <FindKey />
       <section class="card" aria-label="Accounts">
         <div class="row spread">
           <h2>Accounts</h2>
@@ -79,10 +170,19 @@ export function Accounts() {
           )}
         </div>
         <NameFilter />
+        {figures.failure !== undefined && (
+          <FailureNote
+            failure={figures.failure}
+            what="the figures of thirty days"
+            retry={figures.reload}
+          />
+        )}
         <PagedTable
+          // The decimals of the figures align when they have come.
+          key={String(figures.value === undefined)}
           list={list}
           what="the accounts"
-          columns={COLUMNS}
+          columns={columns}
           empty={emptyText(
             { 'the name': name, 'the external id': external_id },
             'There is no account yet. Create the first one.',
@@ -93,6 +193,7 @@ export function Accounts() {
           file="accounts"
         />
       </section>
+      <FindKey />
       {isCreating && (
         <CreateAccount
           onDone={list.reload}

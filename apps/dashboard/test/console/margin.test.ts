@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseUsd } from '@gateway/billing';
 import { startUpstreamSimulator } from '@gateway/upstream-simulator';
 import type { UpstreamSimulator } from '@gateway/upstream-simulator';
 import type { Browser } from 'playwright-core';
@@ -68,6 +69,10 @@ afterAll(async () => {
 
 const open = (look?: Look) => openConsole(browser, consoleUrl, cookie, look);
 const CARD = 'section[aria-label="Margin"]';
+const SHOWN: Readonly<Record<string, string>> = {
+  usage: `${CARD} dl`,
+  accounts: 'tr[data-account] .sparkline',
+};
 
 describe('the margin', () => {
   it('is shown for all accounts and for one, in all, by day and by each dimension', async () => {
@@ -141,13 +146,49 @@ describe('the margin', () => {
     await context.close();
   });
 
+  it('stands beside each customer, sorted, and is red where money is lost', async () => {
+    const cheap = { name: 'Cheap', prices: '0.5', balance_usd: '5' } as const;
+    const { id } = await gateway.call('createAccount', cheap);
+    const key = await gateway.call('createKey', { name: 'cheap', account_id: id });
+    await sendTraffic(gateway, [key.api_key ?? ''], { count: 2, seed: 9 });
+    const { page, context, problems } = await open();
+    await openPart(page, 'accounts');
+    const rows = page.locator('tr[data-account]');
+    const { data } = await gateway.call('listUsage', { ...RANGE, by: 'account', top: 100 });
+    expect(data).toHaveLength(3);
+    for (const sum of data) {
+      const row = page.locator(`tr[data-account="${sum.account_id ?? ''}"]`);
+      const exact = (column: string) =>
+        row.locator(`td[data-label="${column}"] data`).first().getAttribute('value');
+      expect(await exact('Revenue')).toBe(sum.charged_usd);
+      expect(await exact('Margin')).toBe(sum.margin_usd);
+      const { balance_usd: balance } = await gateway.call('showAccount', {
+        account_id: sum.account_id ?? '',
+      });
+      // The accounts are new, so that the pace is that of one day.
+      const left = parseUsd(balance) / parseUsd(sum.charged_usd);
+      expect(await exact('Days left')).toBe(String(left));
+      expect(await row.getByRole('img', { name: /^Charges per day of/ }).count()).toBe(1);
+      const isLoss = sum.margin_usd?.startsWith('-') === true;
+      expect(isLoss).toBe(sum.account_id === id);
+      expect(await row.locator('td[data-label="Margin"] .loss').count()).toBe(isLoss ? 1 : 0);
+    }
+    // The most comes first, and then the least.
+    for (const place of ['last', 'first'] as const) {
+      await page.getByRole('columnheader').getByRole('button', { name: 'Margin' }).click();
+      expect(await rows[place]().getAttribute('data-account')).toBe(id);
+    }
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   it.each(LOOKS)('passes axe and fits the window at $width px in $theme', async (look) => {
     const watched = await open(look);
     const { page, context } = watched;
-    for (const part of ['usage', BILL]) {
+    for (const part of ['usage', 'accounts', BILL]) {
       await openPart(page, part);
       await page
-        .locator(part === 'usage' ? `${CARD} dl` : 'tr[data-difference]')
+        .locator(SHOWN[part] ?? 'tr[data-difference]')
         .first()
         .waitFor();
       await checkScreen(watched, part);

@@ -228,7 +228,7 @@ describe('a table', () => {
       await loaded(page);
       return page.locator('th[aria-sort]').allInnerTexts();
     };
-    expect(await sortBy('Usable keys')).toEqual(['Usable keys ↓']);
+    expect(await sortBy('Failed')).toEqual(['Failed ↓']);
     expect(await sortBy('Balance')).toEqual(['Balance ↑']);
     const balances = await valuesOf(page, 'td[data-label="Balance"] data');
     expect([...balances].sort((a, b) => Number(a) - Number(b))).toEqual(balances);
@@ -256,11 +256,13 @@ describe('a table', () => {
     const waiting = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as CSV' }).click();
     const lines = readFileSync(await (await waiting).path(), 'utf8').split('\r\n');
-    expect(lines[0]).toBe('Account,Balance,Spent,Usable keys,Last charge,Created');
+    expect(lines[0]).toBe(
+      'Account,Balance,Days left,30 days,Revenue,Margin,Failed,Spent,Last charge',
+    );
     const shown = await page
       .locator('tr[data-account]')
       .evaluateAll((rows) => rows.map((row) => row.querySelector('data')?.value ?? ''));
-    expect(lines.slice(1, -1).map((line) => line.split(',').at(-5))).toEqual(shown);
+    expect(lines.slice(1, -1).map((line) => line.split(',').at(-8))).toEqual(shown);
     const row = lines.find((line) => line.includes('HYPERLINK')) ?? '';
     expect(row).toMatch(/^"'=HYPERLINK\(""https:\/\/evil\.test""；""name""\)",0\.00001,/);
     expect(problems).toEqual([]);
