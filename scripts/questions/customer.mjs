@@ -77,7 +77,7 @@ export const CUSTOMER = [
   {
     text: 'Where is my invoice of the last month?',
     async ask(person) {
-      await person.click(tab(person.page, 'Statement'));
+      await person.click(tab(person.page, 'Billing'));
       const months = person.page.getByLabel('Month (UTC)');
       const last = await months.locator('option').nth(1).innerText();
       await person.choose('Month (UTC)', last);

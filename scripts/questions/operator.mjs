@@ -14,7 +14,7 @@ export const OPERATOR = [
   {
     text: 'Who are the top five customers of the week?',
     async ask(person) {
-      await person.click(tab(person.page, 'Usage'));
+      await person.click(tab(person.page, 'Activity'));
       await person.click(person.page.getByRole('button', { name: '7 days' }));
       const rows = person.page.locator('table.groups tbody tr');
       const names = [];

@@ -1,4 +1,4 @@
-/** The operator's console: the sign-in form, or the tabs. */
+/** The operator's console: the sign-in form, or the places. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -14,7 +14,9 @@ import {
 import { Restoring } from '../shared/controls/restoring.js';
 import { route } from '../shared/api/router.js';
 import { Search } from '../shared/controls/search.js';
-import { Tabs } from '../shared/controls/tabs.js';
+import { Places, placeOf } from '../shared/controls/places.js';
+import type { Place, Section } from '../shared/controls/places.js';
+import { ThemeSwitch } from '../shared/controls/theme.js';
 import { AccountMembers } from './account-members.js';
 import { AccountPage } from './account.js';
 import { Accounts } from './accounts.js';
@@ -68,6 +70,7 @@ export function App() {
               </span>
               <Freshness idleMs={IDLE_MS} />
               <DigitsSwitch />
+              <ThemeSwitch />
               <button type="button" onClick={() => void leave()}>
                 Sign out
               </button>
@@ -79,64 +82,95 @@ export function App() {
         {failure !== undefined && <FailureNote failure={failure} what="signing you out" />}
         {state.name === 'unknown' && <Restoring restore={restoreSession} />}
         {state.name === 'signed out' && <SignIn message={state.message} />}
-        {state.name === 'signed in' && state.operator.simulated && <SimulatorNote />}
-        {state.name === 'signed in' && <SignedIn />}
+        {state.name === 'signed in' && <SignedIn isSimulated={state.operator.simulated} />}
       </main>
     </>
   );
 }
 
-interface Tab {
-  readonly path: string;
-  readonly label: string;
+interface Part extends Section {
   /** @param rest - The parts of the address that follow `path`. */
   readonly content: (rest: readonly string[]) => ComponentChildren;
 }
 
-const TABS: readonly Tab[] = [
-  { path: 'home', label: 'Home', content: () => <Home /> },
-  { path: 'today', label: 'Today', content: () => <Today /> },
-  { path: 'usage', label: 'Usage', content: () => <UsageCard /> },
+const PLACES: readonly Place<Part>[] = [
   {
-    path: 'accounts',
-    label: 'Accounts',
-    content: ([id, part]) =>
-      id === undefined ? (
-        <Accounts />
-      ) : part === 'members' ? (
-        <AccountMembers key={id} id={id} />
-      ) : (
-        <AccountPage key={id} id={id} />
-      ),
+    label: 'Today',
+    icon: 'today',
+    sections: [
+      { path: 'home', label: 'Overview', content: () => <Home /> },
+      { path: 'today', label: 'Traffic', content: () => <Today /> },
+    ],
   },
-  { path: 'keys', label: 'Keys', content: () => <Keys /> },
-  { path: 'requests', label: 'Requests', content: () => <OperatorRequests /> },
-  { path: 'ledger', label: 'Ledger', content: () => <Ledger /> },
-  { path: 'books', label: 'Books', content: () => <Books /> },
-  { path: 'payments', label: 'Payments', content: ([part]) => <PaymentPages part={part} /> },
-  { path: 'dispute', label: 'Dispute', content: () => <Dispute /> },
-  { path: 'prices', label: 'Prices', content: () => <Prices /> },
-  { path: 'events', label: 'Notifications', content: () => <Events /> },
-  { path: 'trail', label: 'Trail', content: () => <Trail /> },
-  { path: 'audit', label: 'Audit', content: () => <Audit /> },
-  { path: 'bill', label: "Provider's bill", content: () => <ProviderBill /> },
-  { path: 'settings', label: 'Settings', content: () => <Settings /> },
+  {
+    label: 'Customers',
+    icon: 'customers',
+    sections: [
+      {
+        path: 'accounts',
+        label: 'Accounts',
+        content: ([id, part]) =>
+          id === undefined ? (
+            <Accounts />
+          ) : part === 'members' ? (
+            <AccountMembers key={id} id={id} />
+          ) : (
+            <AccountPage key={id} id={id} />
+          ),
+      },
+      { path: 'keys', label: 'Keys', content: () => <Keys /> },
+    ],
+  },
+  {
+    label: 'Activity',
+    icon: 'activity',
+    sections: [
+      { path: 'usage', label: 'Usage', content: () => <UsageCard /> },
+      { path: 'requests', label: 'Requests', content: () => <OperatorRequests /> },
+      { path: 'ledger', label: 'Ledger', content: () => <Ledger /> },
+      { path: 'dispute', label: 'Dispute', content: () => <Dispute /> },
+    ],
+  },
+  {
+    label: 'Money',
+    icon: 'money',
+    sections: [
+      { path: 'books', label: 'Books', content: () => <Books /> },
+      { path: 'payments', label: 'Payments', content: ([part]) => <PaymentPages part={part} /> },
+      { path: 'bill', label: "Provider's bill", content: () => <ProviderBill /> },
+      { path: 'prices', label: 'Prices', content: () => <Prices /> },
+    ],
+  },
+  {
+    label: 'System',
+    icon: 'system',
+    sections: [
+      { path: 'events', label: 'Notifications', content: () => <Events /> },
+      { path: 'trail', label: 'Trail', content: () => <Trail /> },
+      { path: 'audit', label: 'Audit', content: () => <Audit /> },
+      { path: 'settings', label: 'Settings', content: () => <Settings /> },
+    ],
+  },
 ];
 
-function SignedIn() {
+const SECTIONS = PLACES.flatMap(({ sections }) => sections);
+
+function SignedIn({ isSimulated }: { readonly isSimulated: boolean }) {
   const [first = 'home', ...rest] = route.value.path;
-  const current = TABS.find(({ path }) => path === first) ?? TABS[0];
+  const current = placeOf(PLACES, first);
   return (
     <>
       <h1 class="hidden">Farthing console</h1>
-      <Tabs
-        label="Parts of the console"
-        tabs={TABS}
+      <Places
+        label="Places of the console"
+        places={PLACES}
         current={current}
         page="Farthing console"
-        end={<Search what="accounts, keys, requests, payments" tabs={TABS} find={find} />}
-      />
-      {current?.content(rest)}
+        search={<Search what="accounts, keys, requests, payments" tabs={SECTIONS} find={find} />}
+      >
+        {isSimulated && <SimulatorNote />}
+        {current?.section.content(rest)}
+      </Places>
     </>
   );
 }

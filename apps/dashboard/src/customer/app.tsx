@@ -11,7 +11,9 @@ import { Restoring } from '../shared/controls/restoring.js';
 import { route } from '../shared/api/router.js';
 import { Search } from '../shared/controls/search.js';
 import { Statement } from '../shared/money/statement.js';
-import { Tabs } from '../shared/controls/tabs.js';
+import { Places, placeOf } from '../shared/controls/places.js';
+import type { Place, Section } from '../shared/controls/places.js';
+import { ThemeSwitch } from '../shared/controls/theme.js';
 import { CheckUsage } from './check.js';
 import { Connect } from './connect.js';
 import { Home } from './home.js';
@@ -21,7 +23,7 @@ import { Ledger } from './ledger.js';
 import { showsAccount } from './limits.js';
 import { CustomerMembers } from './members.js';
 import { Notices } from './notices.js';
-import { Payments } from './payments.js';
+import { Payments as PaymentsOf } from './payments.js';
 import { Prices } from './prices.js';
 import { CustomerRequests } from './requests.js';
 import { findFor } from './search.js';
@@ -30,6 +32,7 @@ import { SignIn } from './sign-in.js';
 import { StandingCard } from './standing.js';
 import { Usage } from './usage.js';
 import { usePayments } from './use-payments.js';
+import type { Payments } from './use-payments.js';
 
 export function App() {
   const state = session.value;
@@ -51,6 +54,7 @@ export function App() {
             <div class="row middle">
               <Freshness />
               <DigitsSwitch />
+              <ThemeSwitch />
               <button type="button" onClick={() => void leave()}>
                 Sign out
               </button>
@@ -69,83 +73,107 @@ export function App() {
   );
 }
 
-/** On a phone, a part begins on the first screen. */
-const WIDE = matchMedia('(min-width: 40rem)');
-
-interface Tab {
-  readonly path: string;
-  readonly label: string;
-  readonly content: (overview: Sent<'accountOverview'>) => ComponentChildren;
+interface Part extends Section {
+  readonly content: (overview: Sent<'accountOverview'>, more: More) => ComponentChildren;
   /** Whether the key may see the part. Absent: every key may. */
-  readonly isFor?: (overview: Sent<'accountOverview'>) => boolean;
+  readonly isFor?: (overview: Sent<'accountOverview'>, more: More) => boolean;
 }
 
-const TABS: readonly Tab[] = [
+interface More {
+  /** `undefined` if the gateway takes no payments, or the key may not see them. */
+  readonly known: Payments | undefined;
+  readonly reload: () => void;
+}
+
+const PLACES: readonly Place<Part>[] = [
   {
-    path: 'home',
     label: 'Home',
-    content: (overview) => (
-      <div class="stack">
-        <Home overview={overview} />
-        <Usage overview={overview} />
-      </div>
-    ),
+    icon: 'home',
+    sections: [
+      {
+        path: 'home',
+        label: 'Home',
+        content: (overview, { reload }) => <Home overview={overview} reload={reload} />,
+      },
+    ],
   },
   {
-    path: 'usage',
-    label: 'Usage',
-    content: (overview) => <Usage overview={overview} />,
+    label: 'Activity',
+    icon: 'activity',
+    sections: [
+      { path: 'usage', label: 'Usage', content: (overview) => <Usage overview={overview} /> },
+      {
+        path: 'requests',
+        label: 'Requests',
+        content: (overview) => <CustomerRequests overview={overview} />,
+      },
+      { path: 'ledger', label: 'Ledger', content: (overview) => <Ledger overview={overview} /> },
+      { path: 'check', label: 'Check my usage', content: () => <CheckUsage /> },
+    ],
   },
   {
-    path: 'requests',
-    label: 'Requests',
-    content: (overview) => <CustomerRequests overview={overview} />,
-  },
-  {
-    path: 'ledger',
-    label: 'Ledger',
-    content: (overview) => <Ledger overview={overview} />,
-  },
-  {
-    path: 'statement',
-    label: 'Statement',
-    isFor: ({ may_see_account: seesAccount }) => seesAccount,
-    content: () => (
-      <section class="card" aria-label="Statement">
-        <Statement
-          fileName="statement"
-          read={(query, signal) => call('GET /v1/dashboard/statement', { query, signal })}
-        />
-      </section>
-    ),
-  },
-  {
-    path: 'prices',
-    label: 'Prices',
-    content: (overview) => (
-      <Prices allowance={showsAccount(overview) ? overview.allowance : null} />
-    ),
-  },
-  { path: 'check', label: 'Check my usage', content: () => <CheckUsage /> },
-  { path: 'connect', label: 'Connect', content: () => <Connect /> },
-  {
-    path: 'notices',
-    label: 'Notices',
-    isFor: ({ may_see_account: seesAccount }) => seesAccount && !isLink.peek(),
-    content: () => <Notices />,
-  },
-  {
-    path: 'keys',
-    label: 'Keys',
+    label: 'Keys and budgets',
+    short: 'Keys',
+    icon: 'keys',
     // A read-only link may not read the list of keys.
-    isFor: ({ key }) => key.scope === 'manage' && !isLink.peek(),
-    content: ({ key }) => <Keys ownId={key.id} />,
+    sections: [
+      {
+        path: 'keys',
+        label: 'Keys',
+        isFor: ({ key }) => key.scope === 'manage' && !isLink.peek(),
+        content: ({ key }) => <Keys ownId={key.id} />,
+      },
+      {
+        path: 'members',
+        label: 'Members and budgets',
+        isFor: ({ key }) => key.scope === 'manage' && !isLink.peek(),
+        content: () => <CustomerMembers />,
+      },
+    ],
   },
   {
-    path: 'members',
-    label: 'Members and budgets',
-    isFor: ({ key }) => key.scope === 'manage' && !isLink.peek(),
-    content: () => <CustomerMembers />,
+    label: 'Billing',
+    icon: 'billing',
+    sections: [
+      {
+        path: 'statement',
+        label: 'Statement',
+        isFor: ({ may_see_account: seesAccount }) => seesAccount,
+        content: () => (
+          <section class="card" aria-label="Statement">
+            <Statement
+              fileName="statement"
+              read={(query, signal) => call('GET /v1/dashboard/statement', { query, signal })}
+            />
+          </section>
+        ),
+      },
+      {
+        path: 'payments',
+        label: 'Payments',
+        isFor: (_, { known }) => known !== undefined,
+        content: (_, { known }) => known && <PaymentsOf known={known} />,
+      },
+      {
+        path: 'prices',
+        label: 'Prices',
+        content: (overview) => (
+          <Prices allowance={showsAccount(overview) ? overview.allowance : null} />
+        ),
+      },
+      {
+        path: 'notices',
+        label: 'Notices',
+        isFor: ({ may_see_account: seesAccount }) => seesAccount && !isLink.peek(),
+        content: () => <Notices />,
+      },
+    ],
+  },
+  {
+    label: 'Connect',
+    icon: 'connect',
+    isButton: true,
+    sections: [{ path: 'connect', label: 'Connect', content: () => <Connect /> }],
   },
 ];
 
@@ -168,32 +196,34 @@ function SignedIn() {
       <FailureNote failure={failure} what="your account" retry={reload} />
     );
   }
-  const tabs = [
-    ...TABS.filter(({ isFor }) => isFor?.(value) ?? true),
-    ...(known === undefined
-      ? []
-      : [{ path: 'payments', label: 'Payments', content: () => <Payments known={known} /> }]),
-  ];
-  const current = tabs.find(({ path }) => path === first) ?? tabs[0];
+  const more = { known, reload };
+  const places = PLACES.map((place) => ({
+    ...place,
+    sections: place.sections.filter(({ isFor }) => isFor?.(value, more) ?? true),
+  })).filter(({ sections }) => sections.length > 0);
+  const current = placeOf(places, first);
+  const sections = places.flatMap((place) => place.sections);
   return (
     <>
       <h1 class="hidden">Usage and balance</h1>
-      {gateway.value?.simulated === true && <SimulatorNote />}
-      <StandingCard
-        overview={overview}
-        payments={payments}
-        topUpUrl={gateway.value?.top_up_url}
-        hasLimits={current?.path === 'home' || WIDE.matches}
-        isOpen={current?.path === 'home' && WIDE.matches}
-      />
-      <Tabs
-        label="Parts of this page"
-        tabs={tabs}
+      <Places
+        label="Places of this page"
+        places={places}
         current={current}
         page="Farthing"
-        end={<Search what="keys, requests, payments, models" tabs={tabs} find={findFor(value)} />}
-      />
-      {current?.content(value)}
+        search={
+          <Search what="keys, requests, payments, models" tabs={sections} find={findFor(value)} />
+        }
+      >
+        {gateway.value?.simulated === true && <SimulatorNote />}
+        <StandingCard
+          overview={overview}
+          payments={payments}
+          topUpUrl={gateway.value?.top_up_url}
+          isLine={current?.section.path !== 'home'}
+        />
+        {current?.section.content(value, more)}
+      </Places>
     </>
   );
 }

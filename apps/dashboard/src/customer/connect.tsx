@@ -29,9 +29,10 @@ interface Settings {
   readonly model: string;
 }
 
-export function Connect() {
+/** @param props.isFirst - Whether nothing was sent yet, so that the key is shown at once. */
+export function Connect({ isFirst = false }: { readonly isFirst?: boolean }) {
   const [client, setClient] = useState<Client>('claude-code');
-  const [showsKey, setShowsKey] = useState(false);
+  const [showsKey, setShowsKey] = useState(isFirst);
   const [chosen, setChosen] = useState<string>();
   const prices = useResource('prices', (signal) => call('GET /v1/dashboard/prices', { signal }));
   const ids = prices.value?.data.map(({ model: id }) => id) ?? [];

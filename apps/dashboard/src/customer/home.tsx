@@ -1,29 +1,56 @@
 /**
- * The first screen: what was spent, on what, and what failed. The card above it says what is left
- * and until when.
+ * The first screen: what was spent, on what, and what failed. The sentence above it says what is
+ * left and until when. While nothing was used, it is what a new customer does first.
  */
 
-import { Answer, Spent, usageOf } from '../shared/breakdown/answers.js';
+import { useRef } from 'preact/hooks';
+import { Spent } from '../shared/breakdown/answers.js';
 import type { Sent } from '../shared/api/gateway-types.js';
-import { Badge, Count, Loaded, Money } from '../shared/controls/parts.js';
+import { Badge, Count, Loaded } from '../shared/controls/parts.js';
 import { useResource } from '../shared/api/resource.js';
 import { to } from '../shared/api/router.js';
 import { DAY_MS, HOUR_MS, monthStart, utcDay } from '../shared/text/times.js';
 import { parseUsd, sumUsd } from '../shared/text/usd.js';
 import { call } from './session.js';
-import { useKeyNames } from './use-key-names.js';
+import { Arrived, FirstSteps } from './first-steps.js';
+import { KeyCard } from './key-card.js';
+import { Spend } from './spend.js';
 
 type Overview = Sent<'accountOverview'>;
 type Whose = 'account' | 'key';
 
-export function Home({ overview }: { readonly overview: Overview }) {
+export function Home(props: { readonly overview: Overview; readonly reload: () => void }) {
+  const { overview, reload } = props;
+  const isNew = isUnused(overview);
+  const wasNew = useRef(isNew).current;
+  return (
+    <div class="stack">
+      {wasNew && !isNew && <Arrived />}
+      {isNew ? (
+        <FirstSteps reload={reload} />
+      ) : (
+        <>
+          <Spend overview={overview} />
+          <Glance overview={overview} />
+        </>
+      )}
+      <KeyCard of={overview} />
+    </div>
+  );
+}
+
+/** Whether neither the key nor, lately, its account has sent a request. */
+function isUnused({ key, pace }: Overview): boolean {
+  return key.last_charged_at === null && parseUsd(pace.spent_usd ?? pace.spent_by_key_usd) === 0n;
+}
+
+function Glance({ overview }: { readonly overview: Overview }) {
   const of: Whose = overview.may_see_account ? 'account' : 'key';
   return (
     <section class="card" aria-label="At a glance">
       <h2>At a glance{overview.is_shared && (of === 'account' ? ', all keys' : ', this key')}</h2>
       <div class="stack">
         <Spending of={of} />
-        <Most overview={overview} of={of} />
         <Failures of={of} />
       </div>
       <p class="quiet">Days and months are in UTC.</p>
@@ -79,63 +106,6 @@ function Spending({ of }: { readonly of: Whose }) {
       }}
     </Loaded>
   );
-}
-
-/** The model and the key that cost most this month. */
-function Most({ overview, of }: { readonly overview: Overview; readonly of: Whose }) {
-  const names = useKeyNames(overview, of === 'account');
-  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-  const [from, until] = [monthStart(today, 0), today + DAY_MS];
-  const query = { by: 'model,key', from: utcDay(from), until: utcDay(until), of };
-  const sums = useResource(`most ${JSON.stringify(query)}`, (signal) =>
-    call('GET /v1/dashboard/usage/summary', { query, signal }),
-  );
-  return (
-    <Loaded of={sums} what="what cost most">
-      {({ data }) => {
-        const model = mostOf(data, ({ model: name }) => name);
-        const key = of === 'account' ? mostOf(data, ({ key_id: id }) => id) : undefined;
-        return (
-          <dl class="grid">
-            {model !== undefined && (
-              <Answer
-                name="Most expensive model this month"
-                href={usageOf(from, until, { by: 'key', model: model.name })}
-                note={<Money usd={model.usd} />}
-              >
-                {model.name}
-              </Answer>
-            )}
-            {key !== undefined && (
-              <Answer
-                name="Most expensive key this month"
-                href={usageOf(from, until, { by: 'model', key_id: key.name })}
-                note={<Money usd={key.usd} />}
-              >
-                {names.get(key.name) ?? key.name}
-              </Answer>
-            )}
-          </dl>
-        );
-      }}
-    </Loaded>
-  );
-}
-
-type Sum = Sent<'usageSum'>;
-
-function mostOf(sums: readonly Sum[], nameOf: (sum: Sum) => string | undefined) {
-  const byName = new Map<string, string[]>();
-  for (const sum of sums) {
-    const name = nameOf(sum) ?? '';
-    byName.set(name, [...(byName.get(name) ?? []), sum.charged_usd]);
-  }
-  let most: { readonly name: string; readonly usd: string } | undefined;
-  for (const [name, amounts] of byName) {
-    const usd = sumUsd(amounts);
-    if (most === undefined || parseUsd(usd) > parseUsd(most.usd)) most = { name, usd };
-  }
-  return most;
 }
 
 /** Says that all is well, too: an empty space does not. */

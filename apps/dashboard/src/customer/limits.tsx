@@ -81,7 +81,7 @@ export function showsAccount(overview: Overview): boolean {
 /** Such as "$3.20 of $20.00 left until Dec 1, 2026", with the first amount as the headline. */
 export function LimitHeadline({ of }: { readonly of: Limit }) {
   return (
-    <p class="balance" id="balance">
+    <span class="balance" id="balance">
       <Headline.Provider value={true}>
         <Money usd={of.left} />{' '}
         <span class="rest">
@@ -89,7 +89,7 @@ export function LimitHeadline({ of }: { readonly of: Limit }) {
           <Until of={of} />
         </span>
       </Headline.Provider>
-    </p>
+    </span>
   );
 }
 

@@ -1,10 +1,9 @@
 /**
- * The head of the page: whose key it is, what is left of its budgets and caps or else of the
- * balance, and whether the key works.
+ * The head of the page: what is left of the key's budgets and caps or else of the balance, until
+ * when, and whether the key works.
  */
 
 import { useEffect } from 'preact/hooks';
-import { Amount, Figure } from '../shared/controls/figures.js';
 import type { Sent } from '../shared/api/gateway-types.js';
 import { PERIOD_TEXTS } from '../shared/keys/key-parts.js';
 import { Badge, DateOf, Headline, Loaded, Money, Time } from '../shared/controls/parts.js';
@@ -14,8 +13,7 @@ import { parseUsd } from '../shared/text/usd.js';
 import { countText } from '../shared/text/count-text.js';
 import { LimitBars, LimitHeadline, limitsOf, showsAccount } from './limits.js';
 import type { Limit } from './limits.js';
-import { ShareLink } from './links.js';
-import { PromoCode } from './promo-code.js';
+import { Contact } from './contact.js';
 import { isLink } from './session.js';
 import { ReturnNote, TopUpButton } from './top-up.js';
 import { creditsSeen } from './use-payments.js';
@@ -29,12 +27,10 @@ export function StandingCard(props: {
   readonly payments: Resource<Payments | null>;
   /** The operator's shop, if there is one. */
   readonly topUpUrl: string | undefined;
-  /** Whether all budgets and caps are shown, not only the nearest one. */
-  readonly hasLimits: boolean;
-  /** Whether what matters less is shown at first, too. */
-  readonly isOpen: boolean;
+  /** Whether only what is left is shown, in one line. */
+  readonly isLine: boolean;
 }) {
-  const { overview, payments, topUpUrl, hasLimits, isOpen } = props;
+  const { overview, payments, topUpUrl, isLine } = props;
   const credits = creditsSeen.value;
   useEffect(() => {
     if (credits > 0) overview.reload();
@@ -43,31 +39,13 @@ export function StandingCard(props: {
   const ofAccount = overview.value === undefined || showsAccount(overview.value);
   const balance = overview.value?.balance_usd ?? null;
   return (
-    <section class="card" aria-label={ofAccount ? 'Balance' : 'Budget'}>
+    <section class={isLine ? 'card line' : 'card'} aria-label={ofAccount ? 'Balance' : 'Budget'}>
       {paying !== undefined && <ReturnNote payments={paying} />}
       <Loaded of={overview} what="your balance">
         {(value) => (
           <div class="stack">
             <div class="standing">
-              <div>
-                <First of={value} />
-                <p>
-                  {stateOf(value) === 'empty' && ofAccount && paying !== undefined
-                    ? PAYING_ADVICE
-                    : ADVICE[stateOf(value)]}
-                  <UsedUpCap of={value.key} />
-                  <UsedUpBudget of={value.key} />
-                  {isLink.value && ' You opened a read-only link to this key.'}
-                </p>
-              </div>
-              {balance !== null && (ofAccount || value.members_see_balance === true) && (
-                <dl id="figures">
-                  {(!ofAccount || leadingLimit(value) !== undefined) && (
-                    <Amount name="Balance of the account" usd={balance} />
-                  )}
-                  <Lasting of={value} balance={balance} />
-                </dl>
-              )}
+              <First of={value} isLine={isLine} canPay={ofAccount && paying !== undefined} />
               {ofAccount && balance !== null && (
                 <div class="row">
                   {paying !== undefined && (
@@ -83,28 +61,7 @@ export function StandingCard(props: {
                 </div>
               )}
             </div>
-            {hasLimits && <Limits of={value} />}
-            <details key={String(isOpen)} open={isOpen}>
-              <summary>
-                Key <strong>{value.key.name}</strong> <span class="id quiet">{value.key.hint}</span>{' '}
-                {value.member !== null && (
-                  <>
-                    of <strong>{value.member}</strong>, in{' '}
-                  </>
-                )}
-                {value.member === null && 'of '}the account <strong>{value.account_name}</strong>
-              </summary>
-              <div class="stack">
-                <Owner of={value} />
-                <Figures of={value} />
-                {!isLink.value && (
-                  <div class="row">
-                    {ofAccount && balance !== null && <PromoCode balanceUsd={balance} />}
-                    <ShareLink />
-                  </div>
-                )}
-              </div>
-            </details>
+            {!isLine && <Limits of={value} />}
           </div>
         )}
       </Loaded>
@@ -122,43 +79,85 @@ function leadingLimit(of: Overview): Limit | undefined {
 }
 
 /** What the holder can still spend: of the narrowest limit, or else of the balance. */
-function First({ of }: { readonly of: Overview }) {
+function First(props: {
+  readonly of: Overview;
+  readonly isLine: boolean;
+  readonly canPay: boolean;
+}) {
+  const { of, isLine, canPay } = props;
   const limit = leadingLimit(of);
   const state = stateOf(of);
   const { balance_usd: balance } = of;
-  const [name, usd] =
-    showsAccount(of) && balance !== null
-      ? ['Balance', balance]
-      : [`Spent in ${String(of.pace.days)} days`, of.pace.spent_by_key_usd];
+  const ofAccount = showsAccount(of) && balance !== null;
+  const name = ofAccount ? 'Balance' : `Spent in ${String(of.pace.days)} days`;
+  const advice = state === 'empty' && canPay ? PAYING_ADVICE : ADVICE[state];
   return (
-    <>
+    <div class="stack tight">
       <div class="row middle">
         <h2>{limit?.name ?? name}</h2>
-        <Badge tone={TONES[state]}>{state}</Badge>
+        {(!isLine || state !== 'active') && <Badge tone={TONES[state]}>{state}</Badge>}
+        {isLine && <FirstFigure of={of} limit={limit} />}
       </div>
-      {limit === undefined ? (
-        <p class="balance" id="balance">
-          <Headline.Provider value={true}>
-            <Money usd={usd} />
-          </Headline.Provider>
-        </p>
-      ) : (
-        <LimitHeadline of={limit} />
-      )}
-      {limit !== undefined && balance !== null && parseUsd(balance) < parseUsd(limit.left) && (
-        <p>
-          The account has{' '}
-          {showsAccount(of) || of.members_see_balance === true ? (
-            <>
-              only <Money usd={balance} />
-            </>
-          ) : (
-            'less'
-          )}{' '}
-          left.
+      {!isLine && (
+        <p class={limit === undefined ? 'sentence' : undefined}>
+          <FirstFigure of={of} limit={limit} isSentence={ofAccount} />
+          {limit === undefined && balance !== null && ofAccount && (
+            <span id="figures">
+              <Lasting of={of} balance={balance} />
+            </span>
+          )}
         </p>
       )}
+      {!isLine && limit !== undefined && <BesidesLimit of={of} limit={limit} />}
+      {(!isLine || state !== 'active') && (
+        <p class="quiet">
+          {advice}
+          <UsedUpCap of={of.key} />
+          <UsedUpBudget of={of.key} />
+          {isLink.value && ' You opened a read-only link to this key.'}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function FirstFigure(props: {
+  readonly of: Overview;
+  readonly limit: Limit | undefined;
+  readonly isSentence?: boolean;
+}) {
+  const { of, limit, isSentence = false } = props;
+  const { balance_usd: balance } = of;
+  if (limit !== undefined) return <LimitHeadline of={limit} />;
+  const usd = showsAccount(of) && balance !== null ? balance : of.pace.spent_by_key_usd;
+  return (
+    <>
+      {isSentence && 'You have '}
+      <span class="balance" id="balance">
+        <Headline.Provider value={true}>
+          <Money usd={usd} />
+        </Headline.Provider>
+      </span>
     </>
+  );
+}
+
+/** The balance of the account, which may be less than what the limit leaves. */
+function BesidesLimit({ of, limit }: { readonly of: Overview; readonly limit: Limit }) {
+  const { balance_usd: balance } = of;
+  if (balance === null) return null;
+  const isLess = parseUsd(balance) < parseUsd(limit.left);
+  const isShown = showsAccount(of) || of.members_see_balance === true;
+  if (!isShown) return isLess ? <p>The account has less left.</p> : null;
+  return (
+    <p id="figures">
+      The account has {isLess && 'only '}
+      <Headline.Provider value={true}>
+        <Money usd={balance} />
+      </Headline.Provider>
+      {isLess && ' left'}
+      <Lasting of={of} balance={balance} />
+    </p>
   );
 }
 
@@ -167,97 +166,45 @@ function Limits({ of }: { readonly of: Overview }) {
   return limits.length === 0 ? null : <LimitBars of={limits} />;
 }
 
-function Figures({ of }: { readonly of: Overview }) {
-  const { pace, key, allowance, expiring } = of;
-  const days = String(pace.days);
-  const ofAccount = showsAccount(of);
-  return (
-    <dl class="grid">
-      {ofAccount && pace.spent_usd !== null && (
-        <Amount
-          name={`Spent in ${days} days, ${of.is_shared ? 'all keys' : 'this key'}`}
-          usd={pace.spent_usd}
-        />
-      )}
-      {(of.is_shared || !ofAccount) && (
-        <Amount name={`Spent in ${days} days, this key`} usd={pace.spent_by_key_usd} />
-      )}
-      {ofAccount && allowance !== null && (
-        <Figure name="Left of this month’s allowance">
-          <Money usd={allowance.left_usd} /> of <Money usd={allowance.amount_usd} />, renewed on{' '}
-          <DateOf iso={allowance.renews_at} />
-        </Figure>
-      )}
-      {ofAccount && expiring.length > 0 && <Expiring of={of} />}
-      <Figure name="Key expires">
-        {key.expires_at === null ? 'never' : <DateOf iso={key.expires_at} />}
-      </Figure>
-      <Figure name="Last used">
-        <Time iso={key.last_charged_at} />
-      </Figure>
-    </dl>
-  );
-}
+const MOST_DAYS = 999;
+const WEEK_DAYS = 7;
 
-/** Whose balance it is, and who runs the gateway. The names of key and account stand above. */
-function Owner({ of }: { readonly of: Overview }) {
-  const { operator } = of;
-  const isShared = of.is_shared && showsAccount(of);
-  if (!isShared && operator === null) return null;
+/** How long the balance lasts at the account's pace, as the gateway says, and what expires. */
+function Lasting({ of, balance }: { readonly of: Overview; readonly balance: string }) {
+  const { pace, lasts_until: until, expiring } = of;
+  const days = until === null ? 0 : Math.floor((Date.parse(until) - Date.now()) / DAY_MS);
+  const [first] = expiring;
+  const paceText =
+    pace.days === WEEK_DAYS ? 'this week’s pace' : `the pace of the last ${String(pace.days)} days`;
+  if (parseUsd(balance) <= 0n) return <>: nothing is left.</>;
   return (
-    <p class="owner">
-      {isShared && 'The balance of the account is shared with other keys. '}
-      {operator !== null && (
+    <span>
+      {until === null ? (
+        `; nothing was used in ${String(pace.days)} days`
+      ) : (
         <>
-          Your operator is {operator.name}
-          {operator.contact !== null && (
-            <>
-              : <Contact of={operator.contact} />
-            </>
+          ; at {paceText} it lasts{' '}
+          {days > MOST_DAYS ? (
+            `over ${String(MOST_DAYS)} days`
+          ) : (
+            <data value={until} title={until}>
+              {days < 1 ? 'less than a day' : `about ${countText(days, 'day')}`}, until{' '}
+              <DateOf iso={until} />
+            </data>
           )}
-          .
         </>
       )}
-    </p>
-  );
-}
-
-/** An address of mail, one of the web, or another text. */
-function Contact({ of }: { readonly of: string }) {
-  if (/^https?:\/\//.test(of)) {
-    return (
-      <a href={of} target="_blank" rel="noreferrer">
-        {of}
-      </a>
-    );
-  }
-  return /^\S+@\S+$/.test(of) ? <a href={`mailto:${of}`}>{of}</a> : <>{of}</>;
-}
-
-const MOST_DAYS = 999;
-
-/** How long the balance lasts at the account's pace. The gateway computes the date. */
-function Lasting({ of, balance }: { readonly of: Overview; readonly balance: string }) {
-  const { pace, lasts_until: until } = of;
-  const days = until === null ? 0 : Math.floor((Date.parse(until) - Date.now()) / DAY_MS);
-  return (
-    <Figure name={`At the pace of the last ${String(pace.days)} days`}>
-      {parseUsd(balance) <= 0n ? (
-        'nothing left'
-      ) : until === null ? (
-        'no use in these days'
-      ) : days > MOST_DAYS ? (
-        `over ${String(MOST_DAYS)} days`
-      ) : (
-        <data value={until} title={until}>
-          {days < 1 ? 'less than a day' : `about ${countText(days, 'day')}`}, until{' '}
-          <DateOf iso={until} />
-        </data>
+      {first !== undefined && (
+        <>
+          ;{' '}
+          <Headline.Provider value={true}>
+            <Money usd={first.remaining_usd} />
+          </Headline.Provider>{' '}
+          expires on <DateOf iso={first.expires_at} />
+        </>
       )}
-      {of.expiring.length > 0 && until !== null && (
-        <span class="when">without credit that expires unspent</span>
-      )}
-    </Figure>
+      .
+    </span>
   );
 }
 
@@ -296,22 +243,6 @@ function UsedUpBudget({ of: { used_up_budget: budget } }: { readonly of: Overvie
         </>
       )}
     </>
-  );
-}
-
-/** More than this is a list that belongs to the ledger. */
-const MOST_EXPIRING = 3;
-
-function Expiring({ of: { expiring } }: { readonly of: Overview }) {
-  return (
-    <Figure name="Credit that expires">
-      {expiring.slice(0, MOST_EXPIRING).map(({ remaining_usd: usd, expires_at: at }) => (
-        <div key={at + usd}>
-          <Money usd={usd} /> expires on <DateOf iso={at} />
-        </div>
-      ))}
-      {expiring.length > MOST_EXPIRING && `and ${String(expiring.length - MOST_EXPIRING)} more`}
-    </Figure>
   );
 }
 

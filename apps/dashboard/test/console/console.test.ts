@@ -537,7 +537,7 @@ describe('the console', () => {
     for (const part of [...parts, ...parts.toReversed()]) {
       await openPart(page, (part ?? '').replace('#/', ''));
       await eventually(async () => {
-        const box = await page.locator('nav [aria-current]').boundingBox();
+        const box = await page.locator('nav [aria-current]').last().boundingBox();
         expect(box?.x).toBeGreaterThanOrEqual(0);
         expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
       });

@@ -324,7 +324,7 @@ describe('the customer’s page of a key that may manage', () => {
     const { page, context } = await open(ada.apiKey);
     const names = await page.getByRole('navigation').getByRole('link').allInnerTexts();
     expect(names).toContain('Home');
-    expect(names).not.toContain('Members and budgets');
+    expect(names).not.toContain('Keys and budgets');
     expect(await page.getByRole('region', { name: 'Members' }).count()).toBe(0);
     await context.close();
   });

@@ -98,7 +98,7 @@ describe('the page of a member', () => {
       /^\$16\.\d+ of \$20\.00 used$/,
     );
     await card.getByText('This key works.').waitFor();
-    await card.getByText('of Ada, in the account Chair of Informatics').waitFor();
+    await page.getByText('of Ada, in the account Chair of Informatics').waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });
@@ -120,14 +120,14 @@ describe('the page of a member', () => {
         const shown = (await seen()).map((value) => value.replace('-', ''));
         for (const hidden of [balance, '1200', pace.spent_usd]) expect(shown).not.toContain(hidden);
       });
-      expect(screens).toEqual([
-        'home',
-        'usage',
-        'requests',
-        'ledger',
-        'prices',
+      expect(screens.toSorted()).toEqual([
         'check',
         'connect',
+        'home',
+        'ledger',
+        'prices',
+        'requests',
+        'usage',
       ]);
       const text = await page.locator('main').innerText();
       expect(text).not.toMatch(/At the pace|Balance|Top up|Redeem|credit/);

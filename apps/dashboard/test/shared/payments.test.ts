@@ -145,7 +145,6 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     // The arrival of the payment is shown only once.
     await page.reload();
     await page.locator(`#balance data[value="${after}"]`).waitFor();
-    await page.getByRole('link', { name: 'Payments' }).waitFor();
     expect(await page.getByText('has arrived').count()).toBe(0);
     expect(await ask(apiKey)).toBe(200);
 
@@ -193,6 +192,7 @@ describe.each(['the embedded ledger', 'PostgreSQL'])('the customer’s page on %
     await page.goto(`${dashboard()}?top_up=canceled`);
     await page.getByText('You have not paid').waitFor();
     expect(page.url()).toBe(dashboard());
+    await openPart(page, 'prices');
     expect(await page.getByRole('link', { name: 'Payments' }).count()).toBe(0);
     await page.getByRole('link', { name: 'Go back to the payment page' }).click();
     await page.waitForURL(paymentPage);

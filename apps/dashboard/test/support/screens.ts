@@ -58,6 +58,8 @@ const MOST_PRESSES = 400;
  * @returns the elements that never get the focus, or get it without anybody seeing where it is
  */
 export async function tabThrough(page: Page): Promise<readonly string[]> {
+  // What lies under the pointer while the page scrolls would be chosen.
+  await page.mouse.move(0, 0);
   await page.evaluate((focusable) => {
     // With some fonts a text overflows its box, and a box that scrolls gets the focus too.
     for (const element of document.querySelectorAll<HTMLElement>('[data-touched]')) {

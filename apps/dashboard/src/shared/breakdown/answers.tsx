@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { Change } from './breakdown-values.js';
-import { Money } from '../controls/parts.js';
+import { Headline, Money } from '../controls/parts.js';
 import { to } from '../api/router.js';
 import { DAY_MS, utcDay } from '../text/times.js';
 import { parseUsd } from '../text/usd.js';
@@ -20,8 +20,10 @@ export function Answer(props: {
     <div class="figure">
       <dt>{name}</dt>
       <dd>
-        {href === undefined ? children : <a href={href}>{children}</a>}
-        {note !== undefined && <span class="when">{note}</span>}
+        <Headline.Provider value={true}>
+          {href === undefined ? children : <a href={href}>{children}</a>}
+          {note !== undefined && <span class="when">{note}</span>}
+        </Headline.Provider>
       </dd>
     </div>
   );

@@ -165,19 +165,16 @@ function seriesOf(props: ShownBreakdown): readonly Series[] {
 }
 
 /**
- * A model has its own colour everywhere. Of accounts, keys and the like there are more than
- * colours, so that a group takes the next one if another group of the plot has it.
+ * A name has the same colour everywhere. There are more names than colours, so that a group takes
+ * the next one if a larger group of the plot has it.
  */
-export function colorsOf({
-  of,
-  by,
-}: Pick<ShownBreakdown, 'of' | 'by'>): ReadonlyMap<Group, string> {
+export function colorsOf({ of }: Pick<ShownBreakdown, 'of'>): ReadonlyMap<Group, string> {
   const colors = new Map<Group, string>();
   const taken = new Set<string>();
   for (const group of of.groups.slice(0, MAX_SERIES)) {
     if (group.others > 0) continue;
     let color = colorOf(group.value ?? '');
-    while (by !== 'model' && taken.has(color)) color = nextColor(color);
+    while (taken.has(color)) color = nextColor(color);
     taken.add(color);
     colors.set(group, color);
   }

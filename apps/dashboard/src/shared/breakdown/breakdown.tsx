@@ -23,6 +23,7 @@ import { plotted, valueOf, whyUnknownBefore } from './breakdown-figures.js';
 import type { Breakdown, Figures, NameOf, ShownBreakdown } from './breakdown-figures.js';
 import { Groups } from './breakdown-groups.js';
 import { Change, Value, tickText, valueText } from './breakdown-values.js';
+import { Chips } from '../controls/chips.js';
 import { FilterForm } from '../controls/filter-form.js';
 import { Choice, Count, Empty, Loaded, Segments, Signed } from '../controls/parts.js';
 import { FiguresTable, StackedBars } from '../plots/plot.js';
@@ -82,7 +83,7 @@ export function BreakdownCard<By extends Dimension>(props: BreakdownProps<By>) {
       <div class="usage-plot">
         <MeasureAndDays choice={choice} />
         <Grouping choice={choice} dimensions={dimensions} />
-        <Chosen query={query} nameOf={nameOf} />
+        <Chips of={chosenFilters(query, nameOf)} />
         <Loaded of={found} what="your usage">
           {(value) => (
             <Found
@@ -177,7 +178,7 @@ function Grouping(props: {
     ...(measure === 'tokens' ? [CLASS] : []),
   ];
   return (
-    <div class="row no-print">
+    <div class="row inline no-print">
       <Choice
         label="By"
         value={chosen}
@@ -222,32 +223,15 @@ function Grouping(props: {
   );
 }
 
-/** The filters in force, each with a button that removes it. */
-function Chosen(props: { readonly query: Route['query']; readonly nameOf: NameOf | undefined }) {
-  const { query, nameOf } = props;
-  const filters = (['model', 'key'] as const).flatMap((name) => {
+/** What the address filters by. */
+function chosenFilters(query: Route['query'], nameOf: NameOf | undefined) {
+  return (['model', 'key'] as const).flatMap((name) => {
     const { filter, label } = DIMENSIONS[name];
     const value = query[filter] ?? '';
-    return value === '' ? [] : [{ filter, label, value, name: nameOf?.(name, value) ?? value }];
+    return value === ''
+      ? []
+      : [{ name: filter, text: `${label}: ${nameOf?.(name, value) ?? value}` }];
   });
-  if (filters.length === 0) return null;
-  return (
-    <p class="row no-print">
-      {filters.map(({ filter, label, name }) => (
-        <button
-          key={filter}
-          type="button"
-          class="small"
-          onClick={() => {
-            changeQuery({ [filter]: '' });
-          }}
-        >
-          {label}: {name} <span aria-hidden="true">×</span>
-          <span class="hidden">, remove this filter</span>
-        </button>
-      ))}
-    </p>
-  );
 }
 
 function Found(props: ShownBreakdown) {

@@ -30,11 +30,13 @@ interface BarsProps {
   readonly isLastOpen: boolean;
   readonly href: ((span: number) => string) | undefined;
   readonly pointed: number | undefined;
+  /** The span that the page is filtered by; all others are pale. */
+  readonly chosen: number | undefined;
   readonly point: (span: number | undefined) => void;
 }
 
 export function Bars(props: BarsProps) {
-  const { spans, series, ticks, top, captions, isLastOpen, href, pointed, point } = props;
+  const { spans, series, ticks, top, captions, isLastOpen, href, pointed, chosen, point } = props;
   const bars = useRef<SVGSVGElement>(null);
   const last = spans.length - 1;
   const current = pointed ?? last;
@@ -76,7 +78,11 @@ export function Bars(props: BarsProps) {
           label={captions[index] ?? ''}
           href={href?.(index)}
           isCurrent={index === current}
-          state={`${pointed === index ? ' pointed' : ''}${isLastOpen && index === last ? ' open' : ''}`}
+          state={[
+            pointed === index ? ' pointed' : '',
+            isLastOpen && index === last ? ' open' : '',
+            chosen !== undefined && chosen !== index ? ' pale' : '',
+          ].join('')}
           onPoint={() => {
             point(index);
           }}

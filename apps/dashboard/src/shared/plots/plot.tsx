@@ -26,6 +26,10 @@ export interface PlotProps {
   readonly isLastOpen?: boolean;
   /** The address of what a bar counts. */
   readonly href?: (span: number) => string;
+  /** What the link says that leads there. */
+  readonly leads?: (span: number) => string;
+  /** The span that the page is filtered by. */
+  readonly chosen?: number | undefined;
 }
 
 /** How texts speak of the spans. */
@@ -43,7 +47,19 @@ export interface Unit {
 const LABELS = 8;
 
 export function StackedBars(props: PlotProps) {
-  const { title, spans, unit, series, show, text, tick = text, isLastOpen = false, href } = props;
+  const {
+    title,
+    spans,
+    unit,
+    series,
+    show,
+    text,
+    tick = text,
+    isLastOpen = false,
+    href,
+    chosen,
+  } = props;
+  const leads = props.leads ?? (() => 'Its requests');
   const [pointed, setPointed] = useState<number>();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const toggle = (name: string) => {
@@ -79,8 +95,18 @@ export function StackedBars(props: PlotProps) {
           isLastOpen={isLastOpen}
           href={href}
           pointed={pointed}
+          chosen={chosen}
           point={setPointed}
         />
+        {pointed !== undefined && (
+          <Tip
+            title={labels[pointed] ?? ''}
+            total={text(totals[pointed] ?? 0n)}
+            parts={partsOf(shown, pointed)}
+            text={text}
+            place={{ span: pointed, of: spans.length }}
+          />
+        )}
         <TimeAxis spans={spans} tick={unit.tick} isLastOpen={isLastOpen} />
       </div>
       <figcaption>
@@ -97,7 +123,7 @@ export function StackedBars(props: PlotProps) {
               {href !== undefined && (
                 <>
                   {' · '}
-                  <a href={href(pointed)}>Its requests</a>
+                  <a href={href(pointed)}>{leads(pointed)}</a>
                 </>
               )}
             </>
@@ -106,6 +132,53 @@ export function StackedBars(props: PlotProps) {
         <Legend series={series} hidden={hidden} toggle={toggle} pointed={pointed} show={show} />
       </figcaption>
     </figure>
+  );
+}
+
+/** So many parts are named at the pointer; the legend names all. */
+const MOST_PARTS = 6;
+
+function partsOf(series: readonly Series[], span: number) {
+  return series
+    .map(({ name, color, values }) => ({ name, color, value: values[span] ?? 0n }))
+    .filter(({ value }) => value > 0n)
+    .sort((a, b) => (a.value < b.value ? 1 : -1));
+}
+
+/** The figures of a span beside it. The note below the plot says them to screen readers. */
+function Tip(props: {
+  readonly title: string;
+  readonly total: string;
+  readonly parts: ReturnType<typeof partsOf>;
+  readonly text: (value: bigint) => string;
+  readonly place: { readonly span: number; readonly of: number };
+}) {
+  const { title, total, parts, text, place } = props;
+  const { span, of } = place;
+  const percent = (part: number) => `${String((100 * part) / of)}%`;
+  // On the side that has more room, so that it never covers its span.
+  const side = span * 2 < of ? { left: percent(span + 1) } : { right: percent(of - span) };
+  return (
+    <div class="tip-frame" aria-hidden="true">
+      <div class="tip" style={side}>
+        <p>
+          <strong>{title}</strong>
+        </p>
+        <p class="tip-part">
+          <span>All</span> <strong>{total}</strong>
+        </p>
+        {parts.slice(0, MOST_PARTS).map(({ name, color, value }) => (
+          <p key={name} class="tip-part">
+            <span>
+              <i class={`swatch ${color}`} />
+              {name}
+            </span>{' '}
+            {text(value)}
+          </p>
+        ))}
+        {parts.length > MOST_PARTS && <p>and {parts.length - MOST_PARTS} more</p>}
+      </div>
+    </div>
   );
 }
 
