@@ -9,7 +9,7 @@ import { DAY_MS } from '../shared/text/times.js';
 import { parseUsd } from '../shared/text/usd.js';
 import { call } from './session.js';
 
-export interface AccountFigures {
+interface AccountFigures {
   readonly revenue: string;
   /** `undefined` if a charge has no recorded cost. */
   readonly margin: string | undefined;

@@ -154,7 +154,11 @@ export function Accounts() {
   const columns = useMemo(() => columnsWith(figures.value), [figures.value]);
   return (
     <div class="stack">
-      <section class="card" aria-label="Accounts">
+      <section
+        class="card"
+        aria-label="Accounts"
+        aria-busy={figures.value === undefined && figures.failure === undefined}
+      >
         <div class="row spread">
           <h2>Accounts</h2>
           {may('change') && (

@@ -13,7 +13,7 @@ type Entry = Pick<Sent<'trailEntry'>, 'action' | 'account_id' | 'key_id' | 'deta
 type Values = Readonly<Record<string, unknown>>;
 
 /** @returns the name of an account or a key, or its id */
-export type NameOf = (id: string) => string;
+type NameOf = (id: string) => string;
 
 /** Members that only the ledger's checks need. */
 const UNSAID = new Set(['of', 'operator_bounds', 'credential_digest', 'ended_seq', 'counter']);

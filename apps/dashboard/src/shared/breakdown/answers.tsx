@@ -58,11 +58,6 @@ export function Spent(props: {
 }
 
 /** @param until - Not included. */
-export function usageOf(from: number, until: number, query: Readonly<Record<string, string>> = {}) {
-  return to(['usage'], {
-    range: 'own',
-    from: utcDay(from),
-    until: utcDay(until - DAY_MS),
-    ...query,
-  });
+function usageOf(from: number, until: number) {
+  return to(['usage'], { range: 'own', from: utcDay(from), until: utcDay(until - DAY_MS) });
 }
