@@ -2,10 +2,14 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type Anthropic from '@anthropic-ai/sdk';
 import AnthropicAws from '@anthropic-ai/aws-sdk';
 import AnthropicBedrock, { AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
 import AnthropicFoundry from '@anthropic-ai/foundry-sdk';
+import type {
+  Message,
+  MessageCreateParamsNonStreaming,
+  RawMessageStreamEvent,
+} from '@anthropic-ai/sdk/resources/messages';
 import { AnthropicVertex } from '@anthropic-ai/vertex-sdk';
 import { OAuth2Client } from 'google-auth-library';
 import {
@@ -26,13 +30,28 @@ export const HAIKU = 'claude-haiku-4-5';
 export const DENIED = 'claude-sonnet-4-6';
 export const REGION = 'eu-central-1';
 
+/** The part of the SDKs that these tests use. */
+export interface MessagesSdk {
+  readonly messages: {
+    create(params: MessageCreateParamsNonStreaming, options?: Sending): PromiseLike<Message>;
+    create(
+      params: Omit<MessageCreateParamsNonStreaming, 'stream'> & { readonly stream: true },
+      options?: Sending,
+    ): PromiseLike<AsyncIterable<RawMessageStreamEvent>>;
+  };
+}
+
+export interface Sending {
+  readonly headers?: Record<string, string>;
+}
+
 export interface Cloud {
   readonly simulator: UpstreamSimulator;
   /** An entry of `UPSTREAMS`, without its name. */
   readonly entry: Readonly<Record<string, unknown>>;
   /** The cloud's name of the model, as its own clients write it. */
   readonly named: (model: string) => string;
-  readonly sdk: Pick<Anthropic, 'messages'>;
+  readonly sdk: MessagesSdk;
   readonly provider: string;
   /** With how many requests a gateway asks whether its credential is accepted. */
   readonly checks: number;
@@ -234,7 +253,7 @@ export async function startFoundry(folder: string): Promise<Cloud> {
       baseURL: simulator.baseUrl,
       apiKey: 'foundry-key',
       maxRetries: 0,
-    }) as unknown as Cloud['sdk'],
+    }),
     entry: {
       url: simulator.baseUrl,
       credential: {

@@ -13,7 +13,7 @@ import { TOO_LONG } from '../../../../packages/upstream-simulator/test/cloud-req
 import { readUpstreams } from '../../src/config/upstreams-file.js';
 import { checkCredentials, listUpstreamModels } from '../../src/upstream/list-models.js';
 import { CLOUDS, DENIED, HAIKU, OPUS, writeAwsFiles } from '../support/clouds.js';
-import type { Cloud } from '../support/clouds.js';
+import type { Cloud, MessagesSdk, Sending } from '../support/clouds.js';
 import { POSTS, startTestGateway, userMessage } from '../support/gateway.js';
 import type { TestGateway } from '../support/gateway.js';
 import { until } from '../support/until.js';
@@ -84,8 +84,22 @@ function sentTo({ journal }: UpstreamSimulator) {
   });
 }
 
+/** Sends a request, and reads the answer to its end. */
+async function send(
+  sdk: MessagesSdk,
+  model: string,
+  { stream, ...options }: Sending & { readonly stream: boolean },
+): Promise<void> {
+  if (!stream) {
+    await sdk.messages.create({ ...params(model), stream }, options);
+    return;
+  }
+  const events = await sdk.messages.create({ ...params(model), stream }, options);
+  for await (const event of events) expect(event).toHaveProperty('type');
+}
+
 /** What an application gets. The simulators number their messages and calls. */
-async function answersOf(sdk: Pick<Anthropic, 'messages'>, model: string, { simulator }: Cloud) {
+async function answersOf(sdk: MessagesSdk, model: string, { simulator }: Cloud) {
   simulator.reset();
   const message = await sdk.messages.create(params(model));
   simulator.reset();
@@ -129,10 +143,10 @@ describe.each(NAMES)('%s', (name) => {
     const native = versioned ? { headers: { 'anthropic-version': 'bedrock-2023-05-31' } } : {};
     for (const stream of [false, true]) {
       cloud.simulator.reset();
-      await cloud.sdk.messages.create({ ...params(sdkModel), stream }, native);
+      await send(cloud.sdk, sdkModel, { stream, ...native });
       ofSdk.push(...sentTo(cloud.simulator));
       cloud.simulator.reset();
-      await client().messages.create({ ...params(model), stream }, options);
+      await send(client(), model, { stream, ...options });
       ofGateway.push(...sentTo(cloud.simulator));
     }
     expect(ofSdk).toHaveLength(2);

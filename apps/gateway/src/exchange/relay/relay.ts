@@ -21,6 +21,7 @@ import { requestIdHeaders, retryHeaders } from '../../http/refusal.js';
 import type { ResponseFormat, ResponseReading, StreamOutput } from '../../http/response-format.js';
 import type { ExchangeReport, LossReason, ReportedError } from '../../observe/exchange-report.js';
 import { UpstreamBusyError, refusalOfConnectionError } from '../../upstream/client.js';
+import { CredentialError } from '../../upstream/homes/credentials/renewed-token.js';
 import type { UpstreamClient } from '../../upstream/client.js';
 import { isLongWait } from '../../upstream/upstream-limit.js';
 import type { UpstreamAnswers, UpstreamCall, UpstreamFailure } from '../../upstream/upstream.js';
@@ -181,6 +182,7 @@ class Relay implements UpstreamListener {
     this.#refuse(refusal, {
       loss: this.#lossOfBody(),
       limitedForSeconds: isLimit ? this.#limitToReport(refusal) : undefined,
+      operatorMustAct: error instanceof CredentialError,
     });
   }
 
