@@ -35,7 +35,7 @@ describe('the documents', () => {
 
   // The limit is about prose that people maintain, and that others must read through. The site adds
   // pages of its own only from docstrings, and those are not committed.
-  it('have at most 46,700 words together, without what the code or the benchmark writes', () => {
+  it('have at most 47,400 words together, without what the code or the benchmark writes', () => {
     const measured = /<!-- measured: begin -->.*<!-- measured: end -->/su;
     const isMade =
       /^\.changeset\/|\/etc\/|^packages\/translator\/docs\/mapping\.md$|^docs\/errors\.md$|^docs\/decisions\/README\.md$|^AGENTS\.md$/;
@@ -46,7 +46,7 @@ describe('the documents', () => {
       .map((file) => readText(file).replace(measured, ''))
       .filter((text) => !isOneLine.test(text))
       .map((text) => text.trim().split(/\s+/).length);
-    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(46_700);
+    expect(words.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(47_400);
   });
 
   function leads(from: string, link: string): boolean {
