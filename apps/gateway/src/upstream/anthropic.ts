@@ -1,7 +1,7 @@
 /**
- * Anthropic's Messages API as the upstream, and homes that serve the same models: with other headers
- * or other names of the models (docs/decisions/0123), or by a cloud's own API and credentials
- * (docs/decisions/0125).
+ * Anthropic's Messages API as the upstream, and homes that serve the same models: with other
+ * headers or other names of the models (docs/decisions/0123), or by a cloud's own API and
+ * credentials (docs/decisions/0125).
  */
 
 import type { AnthropicTarget } from '../config/upstream-target.js';

@@ -1,7 +1,7 @@
 /**
  * Takes the events of a message out of AWS's binary framing: each frame has its lengths, headers, a
- * payload and two checksums. A chunk's payload has an event of the API, in base64; an exception ends
- * the stream.
+ * payload and two checksums. A chunk's payload has an event of the API, in base64. An exception
+ * ends the stream.
  *
  * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
  */

@@ -1,8 +1,8 @@
 /**
  * Gives the models of a home's answers the names that the client used, so that the client, the
  * price table and the ledger see no difference. Only the values of members named `model` change,
- * and in an error its message: by the home's names, and by what names the operator's accounts there.
- * All other bytes stay as they are.
+ * and in an error its message: by the home's names, and by what names the operator's accounts
+ * there. All other bytes stay as they are.
  */
 
 import { isUtf8 } from 'node:buffer';

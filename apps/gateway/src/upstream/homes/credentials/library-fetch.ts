@@ -1,7 +1,8 @@
 /**
  * In place of `node-fetch`, which Google's library loads for its requests that take no `fetch` of
- * their callers: the exchange of a workload's token, and those to the machine. So they too go through
- * undici, with the proxies of the environment. `tsup.config.ts` and `jest.config.mjs` replace it.
+ * their callers: the exchange of a workload's token, and those to the machine. So they too go
+ * through undici, with the proxies of the environment. `tsup.config.ts` and `jest.config.mjs`
+ * replace it.
  */
 
 import { EnvHttpProxyAgent, fetch } from 'undici';
