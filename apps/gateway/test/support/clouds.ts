@@ -1,4 +1,4 @@
-/** The simulated clouds, the official SDK of each, and the entry of `UPSTREAMS` that describes it. */
+/** The simulated clouds, the official SDK of each, and the entry of `UPSTREAMS` for it. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

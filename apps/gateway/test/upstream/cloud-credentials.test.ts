@@ -203,7 +203,7 @@ describe.each([
     expect((await post()).status).toBe(200);
     const real = Date.now;
     try {
-      // A minute later a token is no longer new, so that its refusal may have its age as the reason.
+      // A minute later a token is no longer new, so its age may be why it is refused.
       Date.now = () => real() + 60_000;
       // By the cloud's clock, the tokens that it has issued so far have expired.
       cloud.clock.skewMs = 3_600_000;

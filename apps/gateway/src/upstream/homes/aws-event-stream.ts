@@ -16,7 +16,7 @@ const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
 /** AWS sends at most 16 MiB of payload and 128 KiB of headers. */
 const MOST_FRAME_BYTES = 17 * 1024 * 1024;
-/** The types of values in headers, with the length of each; the length of the others comes first. */
+/** The length of a header's value, by its type. That of the others comes before it. */
 const VALUE_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8];
 const BINARY = 6;
 const STRING = 7;

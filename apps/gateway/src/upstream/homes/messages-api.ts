@@ -1,4 +1,4 @@
-/** Anthropic's own Messages API, with the headers and the place of the version that a home wants. */
+/** Anthropic's own Messages API, with the headers and the version as a home wants them. */
 
 import { headersOf } from './home-headers.js';
 import type { HomeApi } from './home-api.js';
