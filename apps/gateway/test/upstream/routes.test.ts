@@ -44,9 +44,9 @@ function table(...routes: readonly object[]) {
 }
 
 interface By {
-  readonly account?: string;
-  readonly groups?: string;
-  readonly tag?: string;
+  readonly account?: string | undefined;
+  readonly groups?: string | undefined;
+  readonly tag?: string | undefined;
 }
 
 function askedBy({ account = 'acct_any', groups, tag }: By): AskedOf {
