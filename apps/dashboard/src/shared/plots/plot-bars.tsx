@@ -128,11 +128,12 @@ function Column(props: {
     'aria-label': label,
     // In SVG, names of attributes are case-sensitive.
     tabindex: isCurrent ? 0 : -1,
-    onPointerEnter: onPoint,
-    onFocus: onPoint,
-    onPointerDown: () => {
+    // A finger enters before it presses, and the page may be drawn between the two.
+    onPointerEnter: () => {
       wasChosen.current = chosen;
+      onPoint();
     },
+    onFocus: onPoint,
   } as const;
   if (href === undefined) {
     return (
