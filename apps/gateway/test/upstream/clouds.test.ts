@@ -113,7 +113,7 @@ async function answersOf(sdk: MessagesSdk, model: string, { simulator }: Cloud) 
   return JSON.parse(text) as { events: unknown[]; message: { usage: Record<string, number> } };
 }
 
-async function refusalOf(body: object) {
+async function refusalOf(body: Readonly<Record<string, unknown>>) {
   const answer = await POSTS.messages(gateway, apiKey, userMessage('x', body));
   const text = await answer.text();
   expect(text).not.toMatch(IDENTITIES);
@@ -238,8 +238,8 @@ describe('a stream in binary frames', () => {
   let invoke: Cloud;
   let platform: Cloud;
   beforeAll(async () => {
-    invoke = await CLOUDS['Bedrock, InvokeModel'](folder);
-    platform = await CLOUDS['Claude Platform on AWS'](folder);
+    invoke = await CLOUDS['Bedrock, InvokeModel']();
+    platform = await CLOUDS['Claude Platform on AWS']();
   });
   afterAll(() => Promise.all([invoke.simulator.close(), platform.simulator.close()]));
 

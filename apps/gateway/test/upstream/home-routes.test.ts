@@ -363,7 +363,7 @@ describe('the cost of an answer', () => {
     await use({ entries, routes: [{ account: key.accountId, order: ['eu2'] }] });
     await ask(key, { stream: true });
     const leaving = new AbortController();
-    homes.eu2.simulator.script({ text: 'word '.repeat(200) });
+    homes.eu2.simulator.script({ content: [{ type: 'text', text: 'word '.repeat(200) }] });
     const answer = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
       headers: {
