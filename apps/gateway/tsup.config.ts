@@ -6,9 +6,9 @@ import { defineConfig } from 'tsup';
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * The packages in `dependencies` are imported when the gateway runs. OpenTelemetry and the libraries
- * of the clouds are in `devDependencies` instead, so the build includes the parts that are used: of
- * OpenTelemetry, 0.1 of 20 MB.
+ * The packages in `dependencies` are imported when the gateway runs. OpenTelemetry and the
+ * libraries of the clouds are in `devDependencies` instead, so the build includes the parts that
+ * are used: of OpenTelemetry, 0.1 of 20 MB.
  */
 export default defineConfig({
   entry: {

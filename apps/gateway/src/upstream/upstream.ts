@@ -69,7 +69,7 @@ export interface UpstreamRequest {
    *
    * @returns whether an old credential is the reason, so that the call can be sent once more
    */
-  isStale?(status: number, headers: IncomingHttpHeaders): boolean;
+  readonly isStale?: (status: number, headers: IncomingHttpHeaders) => boolean;
 }
 
 /** An error as Anthropic's API would write it. */

@@ -48,9 +48,10 @@ const EVENTS =
   'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
 function decoded(bytes: Buffer, size: number): string {
-  const { push } = openEventStream();
+  const framing = openEventStream();
   const out: Uint8Array[] = [];
-  for (let at = 0; at < bytes.length; at += size) out.push(push(bytes.subarray(at, at + size)));
+  for (let at = 0; at < bytes.length; at += size)
+    out.push(framing.push(bytes.subarray(at, at + size)));
   return Buffer.concat(out).toString();
 }
 
@@ -62,10 +63,10 @@ it.each([1, 2, 3, 11, 12, 13, 100, 250, 1e6])(
 );
 
 it('each event is passed on with its last byte', () => {
-  const { push } = openEventStream();
+  const framing = openEventStream();
   const first = chunk(DELTA);
-  expect(push(first.subarray(0, -1)).length).toBe(0);
-  expect(Buffer.from(push(first.subarray(-1))).toString()).toContain('text_delta');
+  expect(framing.push(first.subarray(0, -1)).length).toBe(0);
+  expect(Buffer.from(framing.push(first.subarray(-1))).toString()).toContain('text_delta');
 });
 
 it.each([

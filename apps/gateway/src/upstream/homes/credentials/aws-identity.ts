@@ -63,7 +63,7 @@ function requestHandler(dispatcher: Dispatcher) {
       } = await dispatcher.request({
         origin,
         path,
-        method: method as Dispatcher.HttpMethod,
+        method: method,
         headers,
         body: body ?? null,
       });

@@ -19,7 +19,7 @@ export interface CredentialedRequest {
    *
    * @returns whether the credential is the reason, and another one may be accepted
    */
-  isStale?(status: number, headers: IncomingHttpHeaders): boolean;
+  readonly isStale?: (status: number, headers: IncomingHttpHeaders) => boolean;
 }
 
 /**

@@ -40,7 +40,7 @@ export async function loadEntraToken(
   try {
     return source.tenant === undefined
       ? // The machine answers only directly.
-        await ask(await machineQuestion(source, env), {})
+        await ask(machineQuestion(source, env), {})
       : await ask(await applicationQuestion(source), proxies);
   } catch (error) {
     throw credentialError('Entra', error);
@@ -126,15 +126,17 @@ function assertionOf(
   return `${signed}.${signature.toString('base64url')}`;
 }
 
-async function machineQuestion(
+function machineQuestion(
   { scope, client_id: clientId }: EntraSource,
   { IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: header }: NodeJS.ProcessEnv,
-): Promise<Question> {
+): Question {
   const isHosted = endpoint !== undefined && header !== undefined;
   const url = new URL(isHosted ? endpoint : MACHINE);
   url.searchParams.set('api-version', isHosted ? '2019-08-01' : '2018-02-01');
   url.searchParams.set('resource', scope.replace(/\/\.default$/, ''));
   if (clientId !== undefined) url.searchParams.set('client_id', clientId);
-  const headers = isHosted ? { 'x-identity-header': header } : { metadata: 'true' };
-  return { url: url.href, headers: headers as Record<string, string> };
+  return {
+    url: url.href,
+    headers: isHosted ? { 'x-identity-header': header } : { metadata: 'true' },
+  };
 }

@@ -6,13 +6,13 @@
  */
 
 import { EnvHttpProxyAgent, fetch } from 'undici';
-import type { RequestInfo, RequestInit } from 'undici';
+import type { RequestInit } from 'undici';
 
 /** The machine's own addresses are not behind a proxy. */
 const MACHINE = /^http:\/\/(?:metadata\.google\.internal|169\.254\.169\.254)\.?(?:[:/]|$)/;
 
 export default async function libraryFetch(
-  url: RequestInfo,
+  url: string | URL,
   init?: RequestInit,
 ): Promise<Awaited<ReturnType<typeof fetch>>> {
   if (MACHINE.test(String(url))) return fetch(url, init);
