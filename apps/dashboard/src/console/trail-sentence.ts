@@ -4,7 +4,7 @@
  */
 
 import type { Sent } from '../shared/api/gateway-types.js';
-import { capitalized } from '../shared/controls/parts.js';
+import { capitalized } from '../shared/text/capitalized.js';
 import { decimalText } from '../shared/text/numbers.js';
 import { dateText } from '../shared/text/times.js';
 import { formatUsd, parseUsd } from '../shared/text/usd.js';

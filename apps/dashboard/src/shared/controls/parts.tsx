@@ -5,6 +5,7 @@ import { createContext } from 'preact';
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Failure } from '../api/api.js';
+import { capitalized } from '../text/capitalized.js';
 import { OWN_STYLE, decimalText } from '../text/numbers.js';
 import type { Resource } from '../api/resource.js';
 import { keep, readKept } from '../api/browser-storage.js';
@@ -240,10 +241,6 @@ function withoutField(failure: Exclude<Failure, { readonly kind: 'offline' }>): 
   const isInput = failure.kind === 'refused' && failure.status === 400 && !field.endsWith('_id');
   const words = field.replace(/_usd$/, '').replaceAll(/[_-]/g, ' ');
   return capitalized(isInput ? `${words}: ${text}` : text);
-}
-
-export function capitalized(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 export function sentence(text: string): string {

@@ -5,7 +5,8 @@
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { TableFrame, capitalized } from '../controls/parts.js';
+import { TableFrame } from '../controls/parts.js';
+import { capitalized } from '../text/capitalized.js';
 import { Bars } from './plot-bars.js';
 import type { Series } from './plot-bars.js';
 import { scaleOf } from './scale.js';
