@@ -65,8 +65,8 @@ const COLUMNS: readonly Column<Sent<'account'>>[] = columnsOf('accounts', {
     order: { name: 'last_charged' },
     cell: ({ last_charged_at: at }) => <Day iso={at} />,
   },
-  usable_keys: false,
-  created_at: false,
+  usable_keys: { isOnlyInFiles: true },
+  created_at: { isOnlyInFiles: true },
 });
 
 /** The names of the columns that stand before the figures of thirty days. */

@@ -43,6 +43,9 @@ const COLUMNS: readonly Column<Entry>[] = [
     cell: (entry, shown) =>
       entry.account_id === null ? shown : <AccountLink id={entry.account_id} />,
   },
+  { label: 'Key', value: (entry) => nameOrId(entry.key_id), isOnlyInFiles: true },
+  { label: 'Action', value: (entry) => entry.action, isOnlyInFiles: true },
+  { label: 'Details', value: ({ details }) => JSON.stringify(details), isOnlyInFiles: true },
 ];
 
 const NONE = 'No action yet.';

@@ -257,12 +257,12 @@ describe('a table', () => {
     await page.getByRole('button', { name: 'Save as CSV' }).click();
     const lines = readFileSync(await (await waiting).path(), 'utf8').split('\r\n');
     expect(lines[0]).toBe(
-      'Account,Balance,Days left,30 days,Revenue,Margin,Failed,Spent,Last charge',
+      'Account,Balance,Days left,30 days,Revenue,Margin,Failed,Spent,Usable keys,Last charge,Created',
     );
     const shown = await page
       .locator('tr[data-account]')
       .evaluateAll((rows) => rows.map((row) => row.querySelector('data')?.value ?? ''));
-    expect(lines.slice(1, -1).map((line) => line.split(',').at(-8))).toEqual(shown);
+    expect(lines.slice(1, -1).map((line) => line.split(',').at(-10))).toEqual(shown);
     const row = lines.find((line) => line.includes('HYPERLINK')) ?? '';
     expect(row).toMatch(/^"'=HYPERLINK\(""https:\/\/evil\.test""；""name""\)",0\.00001,/);
     expect(problems).toEqual([]);

@@ -33,6 +33,8 @@ export interface Column<Item> {
   readonly cell?: (item: Item, shown: ComponentChildren) => ComponentChildren;
   /** The gateway's order by this column, which also sorts what is not loaded yet. */
   readonly order?: Order;
+  /** Only files have the column: the table has no room for it, or says it otherwise. */
+  readonly isOnlyInFiles?: true;
 }
 
 interface Order {
@@ -71,7 +73,11 @@ interface TableProps<Item> {
 const MOST_DRAWN = 200;
 
 export function PagedTable<Item>(props: TableProps<Item>) {
-  const { list, what, columns, empty, idOf, file } = props;
+  const { list, what, empty, idOf, file } = props;
+  const columns = useMemo(
+    () => props.columns.filter(({ isOnlyInFiles }) => isOnlyInFiles !== true),
+    [props.columns],
+  );
   const { items, failure, isLoading, hasMore, archivedUntil } = list;
   const { sorted, inOrder, ...sorts } = useSorting(items, columns);
   /** The ids of the rows whose details are open. */
@@ -99,7 +105,7 @@ export function PagedTable<Item>(props: TableProps<Item>) {
       )}
       {items?.length === 0 && <Empty>{empty}</Empty>}
       {sorted !== undefined && sorted.length > 0 && (
-        <Rows {...props} items={sorted} {...sorts} opened={opened} />
+        <Rows {...props} columns={columns} items={sorted} {...sorts} opened={opened} />
       )}
       {archivedUntil !== undefined && (
         <p class="quiet">
@@ -118,7 +124,7 @@ export function PagedTable<Item>(props: TableProps<Item>) {
               fileName={file}
               read={async () => {
                 const all = await list.all();
-                return all.ok ? { ...all, text: csvOf(columns, inOrder(all.value)) } : all;
+                return all.ok ? { ...all, text: csvOf(props.columns, inOrder(all.value)) } : all;
               }}
             />
           )}
