@@ -129,7 +129,7 @@ it('shows the figures of a day at the pointer, and only that day after a click',
   await context.close();
 });
 
-// F542: a finger on a bar of a plot: its figures are shown, and only the second touch leads away.
+// F529: a finger on a bar of a plot: its figures are shown, and only the second touch leads away.
 it('shows the figures at the finger within a phone, and leads there with the second touch', async () => {
   const context = await browser.newContext({
     viewport: { width: 390, height: 844 },

@@ -262,9 +262,9 @@ describe.each(LEDGERS.slice(0, isLong ? undefined : 2))(
     }
 
     // F134
-    // F135: any other value of a key is changed at any moment of a request, or the key is suspended,
-    // revoked or rotated: the request is refused and free before it is sent; later, it is charged
-    // what it served.
+    // F135: any other value of a key is changed at any moment of a request, or the key is
+    // suspended, revoked or rotated: the request is refused and free before it is sent; later, it
+    // is charged what it served.
     it.each(MOMENTS)('is charged what it served, whatever is changed %s', async (moment) => {
       const cases = await allCases(MOMENTS.indexOf(moment));
       const before = upstream.served.length;

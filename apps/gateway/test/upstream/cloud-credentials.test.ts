@@ -1,6 +1,6 @@
 /** Credentials that clouds refuse or do not give, and those that are renewed. */
 
-import { execFileSync } from 'node:child_process';
+import { X509Certificate, verify } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
@@ -30,6 +30,7 @@ import {
   startVertex,
   writeAwsFiles,
 } from '../support/clouds.js';
+import { makeCertificate } from '../support/certificate.js';
 import type { Cloud } from '../support/clouds.js';
 import { POSTS, startTestGateway, userMessage } from '../support/gateway.js';
 import type { TestGateway } from '../support/gateway.js';
@@ -308,23 +309,8 @@ describe('Entra', () => {
 
   it('asks with an assertion that the key of the certificate signed', async () => {
     const pem = join(folder, 'certificate.pem');
-    try {
-      const made = [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-days',
-        '1',
-        '-subj',
-        '/CN=a',
-      ];
-      execFileSync('openssl', [...made, '-keyout', pem, '-out', `${pem}.crt`], { stdio: 'pipe' });
-      execFileSync('sh', ['-c', `cat ${pem}.crt >> ${pem}`]);
-    } catch {
-      throw new Error('openssl is needed');
-    }
+    const { key, cert } = makeCertificate('rsa');
+    writeFileSync(pem, key + cert);
     let assertion = '';
     const { server, url } = await startServer((form) => {
       assertion = String(form.get('client_assertion'));
@@ -339,6 +325,10 @@ describe('Entra', () => {
       { alg: 'RS256', 'x5t#S256': expect.stringMatching(/^[\w-]{43}$/) },
       { iss: 'app', sub: 'app', aud: `${url}/simulated-tenant/oauth2/v2.0/token` },
     ]);
+    const [signed, signature] = assertion.split(/\.(?=[^.]*$)/);
+    const { publicKey } = new X509Certificate(cert);
+    const bytes = Buffer.from(signature ?? '', 'base64url');
+    expect(verify('RSA-SHA256', Buffer.from(signed ?? ''), publicKey, bytes)).toBe(true);
     server.close();
   });
 

@@ -253,7 +253,7 @@ const REPLIES: Readonly<Record<string, ScriptedReply>> = {
 };
 
 describe('a fence', () => {
-  // F535: every home of a fence fails, in each way that moves requests: no other home gets one.
+  // F528: every home of a fence fails, in each way that moves requests: no other home gets one.
   it.each([
     ...Object.entries(REPLIES).map(([what, reply]) => [what, { reply }, false] as const),
     ...Object.entries(STREAM_FAULTS).map(([what, reply]) => [what, { reply }, true] as const),
