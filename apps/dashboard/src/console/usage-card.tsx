@@ -12,6 +12,20 @@ import { Margin } from './margin.js';
 import { nameOf } from './names.js';
 import { call } from './session.js';
 
+/** By which the usage of one account is divided. */
+const OF_ACCOUNT = [
+  'model',
+  'key',
+  'endpoint',
+  'upstream',
+  'member',
+  'group',
+  'tag',
+  'session',
+  'client',
+  'error',
+] as const;
+
 export function UsageCard({ accountId }: { readonly accountId?: string }) {
   const { query } = route.value;
   const { from, until } = rangeOf(query, optionOf(RANGES, query['range'] ?? '30'), Date.now());
@@ -35,34 +49,7 @@ export function UsageCard({ accountId }: { readonly accountId?: string }) {
             query: { by, from, until, model, key_id, account_id: accountId, format: 'csv' },
           })
         }
-        dimensions={
-          accountId === undefined
-            ? [
-                'account',
-                'model',
-                'key',
-                'endpoint',
-                'upstream',
-                'member',
-                'group',
-                'tag',
-                'session',
-                'client',
-                'error',
-              ]
-            : [
-                'model',
-                'key',
-                'endpoint',
-                'upstream',
-                'member',
-                'group',
-                'tag',
-                'session',
-                'client',
-                'error',
-              ]
-        }
+        dimensions={accountId === undefined ? ['account', ...OF_ACCOUNT] : OF_ACCOUNT}
         nameOf={(dimension, value) =>
           dimension === 'account' || dimension === 'key' ? nameOf(value) : undefined
         }

@@ -10,8 +10,10 @@ import { Change, tickText } from '../shared/breakdown/breakdown-values.js';
 import type { Sent } from '../shared/api/gateway-types.js';
 import { useResource } from '../shared/api/resource.js';
 import type { Resource } from '../shared/api/resource.js';
-import { route, to } from '../shared/api/router.js';
-import { Chips } from '../shared/controls/chips.js';
+import { given, route, to } from '../shared/api/router.js';
+import type { Route } from '../shared/api/router.js';
+import { Chips, chipOf } from '../shared/controls/chips.js';
+import type { Chip } from '../shared/controls/chips.js';
 import { Empty, Headline, Loaded, Money } from '../shared/controls/parts.js';
 import { colorOf } from '../shared/plots/colors.js';
 import { StackedBars } from '../shared/plots/plot.js';
@@ -84,17 +86,12 @@ function useBreakdown(by: By, of: 'account' | 'key') {
   );
 }
 
-function given(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
-}
-
-function chosen(query: Readonly<Record<string, string>>, nameOf: (by: By, id: string) => string) {
-  const { day = '', model = '', key_id: keyId = '' } = query;
+function chosen(query: Route['query'], nameOf: (by: By, id: string) => string): readonly Chip[] {
   return [
-    { name: 'day', text: day === '' ? '' : `Day: ${dayText(day)}` },
-    { name: 'key_id', text: keyId === '' ? '' : `Key: ${nameOf('key', keyId)}` },
-    { name: 'model', text: model === '' ? '' : `Model: ${model}` },
-  ].filter(({ text }) => text !== '');
+    ...chipOf(query, 'day', (day) => `Day: ${dayText(day)}`),
+    ...chipOf(query, 'key_id', (id) => `Key: ${nameOf('key', id)}`),
+    ...chipOf(query, 'model', (model) => `Model: ${model}`),
+  ];
 }
 
 const UNIT = unitOf({ every: 'day', zone: 'UTC' }, 30);

@@ -4,14 +4,13 @@
  */
 
 import { z } from 'zod';
+import { TAG } from '../base/tag.js';
 import { ownTable } from './home-tables.js';
 import type { Route } from './upstream-target.js';
 
 /** A value of `inference_geo` in a table, too. */
 const PLACE = /^[a-z][a-z0-9_-]{0,39}$/;
 const LABEL = /^\w[\w.-]{0,39}$/;
-/** As in a request: `x-gateway-tag`. */
-const TAG = /^[^\p{C}\p{Z}](?:[^\p{C}\p{Zl}\p{Zp}]{0,62}[^\p{C}\p{Z}])?$/u;
 
 /** The members of an account that routes, costs and prices read. */
 export const placeFields = {

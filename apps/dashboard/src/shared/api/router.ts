@@ -30,6 +30,11 @@ export function to(path: readonly string[], query: Route['query'] = {}): string 
   return withQuery(`#/${path.map(encodeURIComponent).join('/')}`, query);
 }
 
+/** A filter of the address: an empty one is none. */
+export function given(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
 /** Changes filters. Going back in the browser undoes each change. */
 export function changeQuery(change: Route['query']): void {
   const { path, query } = route.peek();

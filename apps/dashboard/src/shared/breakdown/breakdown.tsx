@@ -23,13 +23,13 @@ import { plotted, valueOf, whyUnknownBefore } from './breakdown-figures.js';
 import type { Breakdown, Figures, NameOf, ShownBreakdown } from './breakdown-figures.js';
 import { Groups } from './breakdown-groups.js';
 import { Change, Value, tickText, valueText } from './breakdown-values.js';
-import { Chips } from '../controls/chips.js';
+import { Chips, chipOf } from '../controls/chips.js';
 import { FilterForm } from '../controls/filter-form.js';
 import { Choice, Count, Empty, Loaded, Segments, Signed } from '../controls/parts.js';
 import { FiguresTable, StackedBars } from '../plots/plot.js';
 import { OWN_ZONE, RANGES, canHaveHours, isSummable, rangeText, unitOf } from '../plots/range.js';
 import { useResource } from '../api/resource.js';
-import { changeQuery, route } from '../api/router.js';
+import { changeQuery, given, route } from '../api/router.js';
 import type { Route } from '../api/router.js';
 import { SaveCsv } from '../controls/save-csv.js';
 import { DAY_MS, dateText, utcDay } from '../text/times.js';
@@ -110,8 +110,8 @@ function askedFor<By extends Dimension>(
     until: new Date(range.until).toISOString(),
     every: isDaily ? 'day' : range.every,
     zone: range.zone,
-    model: query['model'] === '' ? undefined : query['model'],
-    key_id: query['key_id'] === '' ? undefined : query['key_id'],
+    model: given(query['model']),
+    key_id: given(query['key_id']),
     ...sortOf(query, { measure, by }),
   };
 }
@@ -227,10 +227,7 @@ function Grouping(props: {
 function chosenFilters(query: Route['query'], nameOf: NameOf | undefined) {
   return (['model', 'key'] as const).flatMap((name) => {
     const { filter, label } = DIMENSIONS[name];
-    const value = query[filter] ?? '';
-    return value === ''
-      ? []
-      : [{ name: filter, text: `${label}: ${nameOf?.(name, value) ?? value}` }];
+    return chipOf(query, filter, (value) => `${label}: ${nameOf?.(name, value) ?? value}`);
   });
 }
 

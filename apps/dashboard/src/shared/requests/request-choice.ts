@@ -1,6 +1,7 @@
 /** Which requests of the record the address chooses. */
 
 import { optionOf } from '../controls/parts.js';
+import { given } from '../api/router.js';
 import type { Route } from '../api/router.js';
 import { DAY_MS, HOUR_MS } from '../text/times.js';
 
@@ -111,8 +112,4 @@ function ownRangeOf(query: Route['query']): OwnRange | undefined {
   const [from, until] = [query['from'], query['until']].map((text) => Date.parse(text ?? ''));
   if (from === undefined || until === undefined || !(from < until)) return undefined;
   return { from: new Date(from).toISOString(), until: new Date(until).toISOString() };
-}
-
-function given(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
 }

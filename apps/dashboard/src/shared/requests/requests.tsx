@@ -5,6 +5,8 @@
 
 import type { ComponentChildren } from 'preact';
 import type { Answer, Page } from '../api/api.js';
+import { Chips, chipOf } from '../controls/chips.js';
+import type { Chip } from '../controls/chips.js';
 import { FilterForm, emptyText, kindText } from '../controls/filter-form.js';
 import type { Field } from '../controls/filter-form.js';
 import type { Sent } from '../api/gateway-types.js';
@@ -270,11 +272,7 @@ function wordsOf(
 /** What a link chose: a time, a session and the like. Each has a button that removes it. */
 function Linked(props: { readonly query: Route['query']; readonly own: RequestChoice['own'] }) {
   const { query, own } = props;
-  const filters = LINKED.flatMap(([name, label]) => {
-    const value = query[name] ?? '';
-    return value === '' ? [] : [{ text: `${label}: ${value}`, change: { [name]: '' } }];
-  });
-  const shown = [
+  const shown: readonly Chip[] = [
     ...(own === undefined
       ? []
       : [
@@ -283,26 +281,9 @@ function Linked(props: { readonly query: Route['query']; readonly own: RequestCh
             change: { from: '', until: '' },
           },
         ]),
-    ...filters,
+    ...LINKED.flatMap(([name, label]) => chipOf(query, name, (value) => `${label}: ${value}`)),
   ];
-  if (shown.length === 0) return null;
-  return (
-    <p class="row no-print">
-      {shown.map(({ text, change }) => (
-        <button
-          key={text}
-          type="button"
-          class="small"
-          onClick={() => {
-            changeQuery(change);
-          }}
-        >
-          {text} <span aria-hidden="true">×</span>
-          <span class="hidden">, remove this filter</span>
-        </button>
-      ))}
-    </p>
-  );
+  return <Chips of={shown} />;
 }
 
 /** So many pages without a request are read on; then the person is asked. */

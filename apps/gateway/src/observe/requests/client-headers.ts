@@ -4,6 +4,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
+import { TAG } from '../../base/tag.js';
 import { headerText } from '../../http/header-text.js';
 
 export interface ClientHeaders {
@@ -25,8 +26,6 @@ const SESSION_HEADERS = [
 ] as const;
 
 const TAG_HEADER = 'x-gateway-tag';
-/** Up to 64 printable characters, which neither begin nor end with a space. */
-const TAG = /^[^\p{C}\p{Z}](?:[^\p{C}\p{Zl}\p{Zp}]{0,62}[^\p{C}\p{Z}])?$/u;
 const PRODUCT = /^[A-Za-z][\w.+-]{0,39}(?:\/[\w.+-]{1,24})?(?= |$)/;
 const ID = /^[\w.:-]{4,64}$/;
 const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-/;

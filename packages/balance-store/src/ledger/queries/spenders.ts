@@ -1,13 +1,7 @@
 /** Reads and writes groups, members and budgets, with the same statements on both databases. */
 
-import type { BudgetFilter, BudgetRaise, BudgetRecord, BudgetUse } from '../../budget.js';
-import type {
-  GroupRecord,
-  MemberFilter,
-  MemberRecord,
-  Spender,
-  SpenderFilter,
-} from '../../spender.js';
+import type { Budgets } from '../../budget.js';
+import type { MemberRecord, Members, Spender, SpenderFilter } from '../../spender.js';
 import type { SpenderRows, SpentSum } from '../rows/spender-rows.js';
 import {
   budgetRecordOf,
@@ -51,20 +45,8 @@ export interface SpenderWrites extends SpenderSql {
 }
 
 /** What is read of groups, members and budgets outside of transactions. */
-export interface SpenderTable {
-  getGroup(id: string): Promise<GroupRecord | undefined>;
-  listGroups(filter: SpenderFilter): Promise<readonly GroupRecord[]>;
-  getMember(id: string): Promise<MemberRecord | undefined>;
-  listMembers(filter: MemberFilter): Promise<readonly MemberRecord[]>;
-  getBudget(id: string): Promise<BudgetRecord | undefined>;
-  listBudgets(filter: BudgetFilter): Promise<readonly BudgetRecord[]>;
-  listRaises(budgetId: string): Promise<readonly BudgetRaise[]>;
-  listBudgetUses(
-    budgetId: string,
-    limit: number,
-    subjects?: readonly string[],
-  ): Promise<readonly Pick<BudgetUse, 'subject' | 'used' | 'startsAt'>[]>;
-}
+export type SpenderTable = Pick<Members, 'getGroup' | 'listGroups' | 'getMember' | 'listMembers'> &
+  Pick<Budgets, 'getBudget' | 'listBudgets' | 'listRaises' | 'listBudgetUses'>;
 
 export function spenderTableOf(sql: SpenderSql): SpenderTable {
   const one = async <Of extends Model>(model: Of, id: string) =>

@@ -63,7 +63,7 @@ function requestHandler(dispatcher: Dispatcher) {
       } = await dispatcher.request({
         origin,
         path,
-        method: method,
+        method,
         headers,
         body: body ?? null,
       });
