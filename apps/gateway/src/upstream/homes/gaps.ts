@@ -13,7 +13,7 @@ export interface HomeGaps {
   readonly lacks: readonly HomeLack[];
   /** Pages that say so beside {@link AVAILABILITY}. */
   readonly pages: readonly string[];
-  /** The day on which all of them were last compared with this. */
+  /** The day on which {@link AVAILABILITY}, and excerpts of the pages, were compared with this. */
   readonly read: string;
 }
 
