@@ -55,6 +55,11 @@ export class RequestBody implements SendableBody {
     return [this.peek()];
   }
 
+  /** The same bytes. Sending the copy releases nothing, so this body can be sent once more. */
+  copy(): RequestBody {
+    return new RequestBody(this.peek(), () => undefined);
+  }
+
   /** Removes the reference, as sending the body does. */
   drop(): void {
     this.#bytes = undefined;

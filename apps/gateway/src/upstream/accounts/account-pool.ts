@@ -12,7 +12,6 @@ import type { Dispatcher } from 'undici';
 import type { AccountTarget, CeilingLimits, Route } from '../../config/upstream-target.js';
 import { ClientGoneError, NO_CONTROLLER, UpstreamBusyError, toError } from '../client.js';
 import type { UpstreamClient } from '../client.js';
-import { RequestBody } from '../request-body.js';
 import type {
   AskedOf,
   RefusalCause,
@@ -308,11 +307,9 @@ function attempt(
   call: UpstreamCall,
   handler: Dispatcher.DispatchHandler,
 ): Promise<AttemptOutcome> {
-  // Sending a body releases it. Only this copy is sent, so the call keeps its body for another
-  // account.
-  const body = new RequestBody(call.body.peek(), () => undefined);
   return new Promise((resolve) => {
-    client.send({ ...call, body }, new AccountAttempt(handler, resolve));
+    // The call keeps its body for another account.
+    client.send({ ...call, body: call.body.copy() }, new AccountAttempt(handler, resolve));
   });
 }
 

@@ -7,7 +7,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { reasonOf } from '../../base/error-code.js';
-import { RequestBody } from '../request-body.js';
 import type {
   AnswerForm,
   StreamFraming,
@@ -31,11 +30,7 @@ export async function sendToHome(
   call: UpstreamCall,
   handler: Dispatcher.DispatchHandler,
 ): Promise<void> {
-  // Sending a body releases it. Only these copies are sent.
-  const copy = (): UpstreamCall => ({
-    ...call,
-    body: new RequestBody(call.body.peek(), () => undefined),
-  });
+  const copy = (): UpstreamCall => ({ ...call, body: call.body.copy() });
   const again = async (): Promise<void> => {
     dispatch(await request(copy()), new HomeAnswer(handler, answerForm));
   };
